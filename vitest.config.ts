@@ -1,7 +1,7 @@
 import { join, relative, sep } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { OWN_FILES, PURE_FOLDERS, RARE, SHARED_FOLDERS } from "./test/support/projects.ts";
+import { OWN_FILES, PURE_FOLDERS, RARE, RARE_SHARED, SHARED_FOLDERS } from "./test/support/projects.ts";
 
 const PURE = PURE_FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`);
 const SHARED = SHARED_FOLDERS.map((folder) => `test/${folder}/**/!(${OWN_FILES.join("|")}).test.ts`);
@@ -14,7 +14,7 @@ const TESTS = join(import.meta.dirname, "test");
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const places = ["rare", "own", ...SHARED_FOLDERS, "pure"];
+    const places = ["rare", "rare-shared", "own", ...SHARED_FOLDERS, "pure"];
     const place = ({ moduleId, project }: TestSpecification) => {
       if (moduleId.includes("test/model/seeds-")) return -1;
       const [folder = ""] = relative(TESTS, moduleId).split(sep);
@@ -63,13 +63,17 @@ export default defineConfig({
         test: {
           name: "own",
           include: ["test/**/*.test.ts"],
-          exclude: [...PURE, ...SHARED, ...RARE],
+          exclude: [...PURE, ...SHARED, ...RARE, ...RARE_SHARED],
           globalSetup,
         },
       },
-      { extends: true, test: { name: "shared", include: SHARED, exclude: RARE, isolate: false, globalSetup } },
+      {
+        extends: true,
+        test: { name: "shared", include: SHARED, exclude: [...RARE, ...RARE_SHARED], isolate: false, globalSetup },
+      },
       { extends: true, test: { name: "rare", include: RARE, globalSetup } },
-      { extends: true, test: { name: "pure", include: PURE, isolate: false } },
+      { extends: true, test: { name: "rare-shared", include: RARE_SHARED, isolate: false, globalSetup } },
+      { extends: true, test: { name: "pure", include: PURE, exclude: RARE_SHARED, isolate: false } },
     ],
   },
 });

@@ -8,7 +8,7 @@ export function prose(value) {
   return text(value ?? "").replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** A phrase, such as the meaning of a refusal, as a sentence. */
+/** A phrase, such as the meaning of an error, as a sentence. */
 export function sentence(phrase) {
   return `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
 }
@@ -47,7 +47,7 @@ export function documentOf(page, reference, common) {
 }
 
 const SEARCH =
-  '<form role="search" action="/docs" method="get"><label for="q">Search the reference</label><input id="q" name="q" type="search" maxlength="100" placeholder="Operation, field or refusal"><button>Search</button></form>';
+  '<form role="search" action="/docs" method="get"><label for="q">Search the reference</label><input id="q" name="q" type="search" maxlength="100" placeholder="Operation, field or error"><button>Search</button></form>';
 
 function menu(page, { groups }) {
   const parts = (page.parts ?? []).map(({ href, label }) => `<li><a href="${text(href)}">${text(label)}</a></li>`);
@@ -61,7 +61,7 @@ function menu(page, { groups }) {
     item("/docs", "overview"),
     ...groups.map(({ name }) => item(pathOf(name), name)),
     item("/docs/webhooks", "webhooks"),
-    item("/docs/refusals", "refusals"),
+    item("/docs/refusals", "errors"),
     item("/docs/embed", "widget"),
     '<li><a href="/openapi.json">openapi.json</a></li>',
   ].join("")}</ul></nav>`;

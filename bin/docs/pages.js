@@ -52,7 +52,7 @@ export function overviewPage(reference, searchScript) {
   return {
     path: "/docs",
     title: "Overview",
-    content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="claims">Sign in your users</h2><p>${prose(SIGN_IN)}</p>${table(
+    content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>An error is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="claims">Sign in your users</h2><p>${prose(SIGN_IN)}</p>${table(
       ["Claim", "Required", "Value"],
       CLAIMS.map(([name, required, value]) => [`<code>${text(name)}</code>`, text(required), prose(value)]),
     )}<h2 id="conventions">What holds for all requests</h2>${table(["Topic", "Rule"], rules)}${groups
@@ -107,8 +107,8 @@ export function refusalsPage(reference) {
     );
   return {
     path: "/docs/refusals",
-    title: "Refusals",
-    content: `<p>A refusal is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>. The text is for people and may change; the code is for programs. Of several reasons the first is told, in the order that each operation lists.</p>${sections.join("")}`,
+    title: "Errors",
+    content: `<p>An error is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>. The text is for people and may change; the code is for programs. If several errors apply, the response has the first in the order that the operation lists.</p>${sections.join("")}`,
     parts: [...byStatus.keys()]
       .toSorted((a, b) => a - b)
       .map((status) => ({ href: `#status-${status}`, label: String(status) })),
@@ -154,7 +154,7 @@ const entryOf = (title, kind, href, summary, names) => ({ title, kind, href, sum
 
 function refusalEntry(code) {
   const { status, meaning } = faultFacts(code);
-  return entryOf(code, `refusal, ${status}`, `/docs/refusals#${code}`, sentence(meaning), String(status));
+  return entryOf(code, `error, ${status}`, `/docs/refusals#${code}`, sentence(meaning), String(status));
 }
 
 function typeEntry(name, schema, page) {

@@ -12,9 +12,8 @@ import type { Format } from "./output/serialise.ts";
 
 /** Options that every command takes. */
 export interface Globals extends SessionOptions, ReceiptOptions {
-  /** The operator's directory. */
   directory?: string;
-  /** All tenants of the directory; of the help: with the global options. */
+  /** All tenants of the directory; with `--help`, show the global options too. */
   all?: boolean;
   /** Only tenants with these labels. */
   selector?: Selector;
@@ -46,7 +45,7 @@ export interface CommandContext<Options extends object> {
   interrupts: Interrupts;
 }
 
-/** Resolves to the exit code, or to nothing when the command did what it was asked, or ran until it was stopped. */
+/** Resolves to the exit code; undefined when the command did its work, or ran until it was stopped. */
 export type Action<Options extends object> = (context: CommandContext<Options>) => Promise<ExitCode> | Promise<void>;
 
 /** Ties commander's commands to their run halves. */
@@ -67,7 +66,7 @@ export interface CommandModule {
   register(noun: Command, host: Host): void;
 }
 
-/** Opens the tenant for as long as `work` runs. @param io its `onSealed` is told of each audit entry that the command writes */
+/** Opens the tenant while `work` runs. @param io its `onSealed` receives each audit entry that the command writes */
 export async function withSession<Value>(
   options: SessionOptions & ReceiptOptions,
   { output, onSealed }: Pick<Io, "output"> & { onSealed?: ReceiptBook["onSealed"] },
@@ -94,7 +93,7 @@ export async function withSession<Value>(
   }
 }
 
-/** Opens a tenant's files, with the way to its server or database, for as long as `work` runs. */
+/** Opens a tenant's files, and the way to its server or database, while `work` runs. */
 export async function withConfig<Value>(
   directory: string,
   tenant: string,

@@ -11,20 +11,20 @@ import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
 import type { Column, Field } from "./output/table.ts";
 
-/** How the words of a line become a call of an operation. */
+/** How the words of a line become the call of an operation. */
 interface Call<Id extends OperationId, Options extends object> {
-  /** The verb; without one the noun itself is the command. */
+  /** The verb; undefined where the noun itself is the command. */
   name?: string;
-  /** What the help says; the registry says it for a noun. */
+  /** The description in the help; the registry has it for a noun. */
   summary?: string;
   /** Adds the command's arguments and options. */
   takes?: (command: Command) => unknown;
   operation: Id;
   /** Refuses a command line before the tenant is opened. */
   check?: (context: CommandContext<Options>) => void;
-  /** What needs a reason in the audit log, as the subject of a sentence; a terminal is asked for a lacking one. */
+  /** The change that needs a reason, as the subject of a sentence; a terminal asks for a missing reason. */
   reasonFor?: string;
-  /** The operation's input, which the operator may have to choose from what the tenant has; empty unless given. */
+  /** The operation's input, for which the operator may choose among the tenant's objects; empty unless given. */
   input?: (
     context: CommandContext<Options>,
     api: Api,
@@ -34,18 +34,18 @@ interface Call<Id extends OperationId, Options extends object> {
   onBehalfOf?: (options: Options, args: readonly string[]) => string | undefined;
   /** Refuses a user of {@link onBehalfOf} whom the tenant has never seen. */
   ofKnownUser?: true;
-  /** The question that a yes answers before the operation is called; `--yes` answers it in advance. */
+  /** The question before the operation is called; `--yes` answers it in advance. */
   asks?: (input: WireInput<Id>, api: Api) => Promise<string>;
 }
 
-/** What is printed of an answer: a record of its fields, a table of its rows, or a view that is made for it. */
+/** How an answer is printed: as a record of its fields, as a table of its rows, or as a view made from it. */
 type Shown<Answer, Row extends object> =
   | { fields: (answer: Answer) => readonly Field[]; picture?: Picture<Answer> }
   | {
-      /** The answer itself unless given. */
+      /** The rows of an answer; the answer itself unless given. */
       rows?: (answer: Answer) => readonly Row[];
       columns: readonly Column<Row>[];
-      /** What is said instead of an empty table. */
+      /** The text in place of an empty table. */
       empty: string;
       picture?: Picture<Answer>;
     }
@@ -53,18 +53,18 @@ type Shown<Answer, Row extends object> =
 
 type Picture<Answer> = (answer: Answer, width: number) => string;
 
-/** A command that calls one operation and prints its answer. */
+/** A command that calls an operation and prints its answer. */
 type Definition<Id extends OperationId, Options extends object, Row extends object> = Call<Id, Options> &
   Shown<WireResult<Id>, Row> & {
-    /** Gets the answer where that takes more than one call. */
+    /** Gets an answer that takes several calls. */
     call?: (input: WireInput<Id>, api: Api, io: Io) => Promise<WireResult<Id>>;
-    /** What `--fields` may name, where that is not the whole answer. */
+    /** The names for `--fields`, where they are not those of the whole answer. */
     prints?: Prints;
     /** Runs after printing: a note on stderr, or a Fault that sets the exit code. */
     after?: (answer: WireResult<Id>, io: Io, api: Api) => void | Promise<void>;
   };
 
-/** The two halves of a command: one for the command line, one that needs neither commander nor a terminal. */
+/** The two halves of a command: `register` parses the line, `run` needs neither commander nor a terminal. */
 interface DefinedCommand<Id extends OperationId> {
   register(noun: Command, host: Host): void;
   /** @param ask whether the command's question is still to be answered */
@@ -89,7 +89,7 @@ export function defineCommand<
 type PagedId = { [Id in OperationId]: Operations[Id] extends { paged: true } ? Id : never }[OperationId];
 type PagedItem<Id extends PagedId> = WireResult<Id> extends Page<readonly (infer Item extends object)[]> ? Item : never;
 
-/** A command that prints the items of a paged operation as one list, up to `--limit`. */
+/** Prints the items of a paged operation as one list, up to `--limit`. */
 export function defineList<Id extends PagedId, Options extends object>(
   definition: Call<Id, Options & { limit?: number }> & Shown<readonly PagedItem<Id>[], PagedItem<Id>>,
 ): DefinedCommand<Id> {
@@ -116,7 +116,7 @@ export function defineList<Id extends PagedId, Options extends object>(
   });
 }
 
-/** The command on the line, and the work behind it. */
+/** Ties a command of the line to its work. */
 function tied<Id extends OperationId, Options extends object>(
   { name, summary, takes, check, reasonFor, input, onBehalfOf, ofKnownUser, asks }: Call<Id, Options>,
   prints: Prints,
@@ -162,7 +162,7 @@ async function viewOf<Answer extends object, Row extends object>(
   return { kind: "list", rows: (rows) => rows as readonly Row[], ...shown };
 }
 
-/** The module of a noun whose verbs are these, in the order of its help. */
+/** The module of a noun with these verbs, in the order of its help. */
 export function verbs(...commands: readonly CommandModule[]): CommandModule["register"] {
   return (noun, host) => {
     for (const command of commands) command.register(noun, host);

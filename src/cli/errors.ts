@@ -3,7 +3,7 @@ import { Fault, faultFacts } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 import { connectionFailure } from "../domain/unreachable.ts";
 
-/** Exit codes. Those between 3 and 8 are as a rule what the code of a Fault says. */
+/** Exit codes. A Fault's code decides those between 3 and 8, as a rule. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,
@@ -19,7 +19,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** What each of them means, as help shows it. */
+/** The meanings of the exit codes, for the help. */
 export const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
   0: "done, or nothing to do",
   1: "unexpected error; of `doctor`: a check failed",
@@ -35,21 +35,21 @@ export const EXIT_MEANINGS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], st
   130: "interrupted",
 };
 
-/** What a command ends with in cases of its own, and which. Any command may end with 0, 1, 6 or 130. */
+/** A command's own exit codes and their meanings. Any command may also end with 0, 1, 6 or 130. */
 export type Ends = { readonly [Code in keyof typeof EXIT_MEANINGS]?: string };
 
 const meantBy = <Code extends keyof typeof EXIT_MEANINGS>(...codes: Code[]): Ends =>
   Object.fromEntries(codes.map((code) => [code, EXIT_MEANINGS[code]]));
 
-/** Of a command that reads files of the directory alone: it may name a tenant that is not there. */
+/** For a command that reads only files of the directory: its line may name an unknown tenant. */
 export const READS_FILES = meantBy(EXIT.notFound);
-/** Of a command that works at a tenant's database. */
+/** For a command that works at a tenant's database. */
 export const USES_DATABASE = meantBy(EXIT.notFound, EXIT.unreachable);
-/** Of a command that goes to a tenant's server or to its database. */
+/** For a command that goes to a tenant's server or to its database. */
 export const ASKS_TENANT = meantBy(EXIT.denied, EXIT.notFound, EXIT.unreachable);
 export const NOT_CONFIRMED = "not confirmed: nothing was done";
 
-/** What a process ends with. */
+/** The exit code of a process. */
 export type ExitCode = number;
 
 export class Interrupted extends Error {
@@ -60,20 +60,20 @@ export class Interrupted extends Error {
   }
 }
 
-/** An error in the words of the command line. */
+/** An error as the command line reports it. */
 interface Failure {
   exit: ExitCode;
   code: string;
-  /** For the operator; undefined when everything has been said already. */
+  /** For the operator; undefined when the command has printed everything already. */
   message: string | undefined;
 }
 
-/** What an error means for the process's end: the one place that decides exit codes. */
+/** Maps an error to the process's end: the one place that decides exit codes. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Fault) return { exit: error.exitCode, code: error.code, message: error.message };
   if (error instanceof Interrupted) return { exit: EXIT.interrupted, code: "INTERRUPTED", message: error.message };
   if (error instanceof CommanderError) return usageFailure(error);
-  // By name: importing the class would load the embedded database for every `--version`.
+  // Compares the name, because importing the class would load the embedded database for every `--version`.
   if (error instanceof Error && error.name === "ClusterError")
     return { exit: EXIT.unreachable, code: "DATABASE_UNAVAILABLE", message: error.message };
   const text = error instanceof Error ? wordsOf(error) : String(error);
@@ -85,28 +85,28 @@ export function failureOf(error: unknown): Failure {
   return { exit: EXIT.unexpected, code: "INTERNAL", message: `unexpected error: ${text} (PMCTL_DEBUG=1 shows where)` };
 }
 
-/** A schema's complaint fills a screen: the operator reads that there is one, and PMCTL_DEBUG shows the rest. */
+/** A schema's error fills a screen, so the operator gets one line, and PMCTL_DEBUG shows the rest. */
 function wordsOf({ name, message }: Error): string {
-  return name.endsWith("ZodError") ? "a value is not what its schema says" : message;
+  return name.endsWith("ZodError") ? "a value does not match its schema" : message;
 }
 
-/** Errors whose text does not say what the right usage is. */
+/** Errors whose text does not show the right usage. */
 const ASK_FOR_HELP = [
   "commander.missingArgument",
   "commander.missingMandatoryOptionValue",
   "commander.excessArguments",
 ];
 
-/** Help and version end by an exception too; when help was shown for a missing verb, nothing is left to say. */
+/** Commander ends help and version by an exception too. After help for a missing verb nothing is left to print. */
 function usageFailure({ exitCode, code, message }: CommanderError): Failure {
   if (exitCode === 0) return { exit: EXIT.ok, code, message: undefined };
   const said = code === "commander.help";
-  const tenant = code === "commander.excessArguments" ? " A tenant is named by -t TENANT" : "";
+  const tenant = code === "commander.excessArguments" ? " Name a tenant with -t TENANT" : "";
   const hint = tenant + (ASK_FOR_HELP.includes(code) ? "; --help shows the usage" : "");
   return { exit: EXIT.usage, code: "USAGE", message: said ? undefined : message.replace(/^error: /, "") + hint };
 }
 
-/** Words of other tools, and the commands that do this here. */
+/** Words of other tools, with the commands for the same work here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   get: ["show", "market list", "user list"],
   describe: ["show", "market show"],
@@ -128,7 +128,7 @@ export function isUnknownCommand(error: unknown): boolean {
   return error instanceof CommanderError && error.code === "commander.unknownCommand";
 }
 
-/** Suggests a word that is near, or what other tools call so, and nothing otherwise. */
+/** Suggests a word that is near, or the command for another tool's word; nothing otherwise. */
 export function unknownCommand(program: Command, argv: readonly string[]): Fault {
   const [first = "", second = ""] = program.parseOptions([...argv]).operands;
   const noun = program.commands.find((command) => command.name() === first);
@@ -142,20 +142,20 @@ export function unknownCommand(program: Command, argv: readonly string[]): Fault
   const lead = noun ? `pmctl ${first} has no command ${word}` : `There is no command ${word}`;
   return new Fault(
     "USAGE",
-    meant ? `${lead}; did you mean ${meant}?` : `${lead}; pmctl ${noun ? `${first} ` : ""}--help shows those there are`,
+    meant ? `${lead}; did you mean ${meant}?` : `${lead}; pmctl ${noun ? `${first} ` : ""}--help lists the commands`,
   );
 }
 
 const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];
 
-/** The id under which a server remembers why it refused; undefined for what has no rule behind it. */
+/** The id under which a server remembers the reason for refusing; undefined where no rule refused. */
 function refusedRequest(error: unknown): string | undefined {
   if (!(error instanceof Fault) || (error.exitCode !== EXIT.domain && !STANDING.includes(error.code))) return undefined;
   const { requestId } = error.detail;
   return typeof requestId === "string" ? requestId : undefined;
 }
 
-/** What a command line was about, so that hints can be pasted as they are. */
+/** The tenant, directory, user and market of a command line, so that hints can be pasted as they are. */
 export interface Subject {
   directory?: string | undefined;
   tenant?: string | undefined;
@@ -163,7 +163,7 @@ export interface Subject {
   market?: string | undefined;
 }
 
-/** The command that most likely helps; undefined where none does, or it would need what the line did not name. */
+/** The command that most likely helps; undefined without one, or where the line lacks a name that it needs. */
 function fixFor(error: unknown, subject: Subject): string | undefined {
   const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
   const filled = next
@@ -172,7 +172,7 @@ function fixFor(error: unknown, subject: Subject): string | undefined {
   return filled === undefined || filled.includes("<") ? undefined : aimed(filled, subject);
 }
 
-/** The same commands for the tenant and the directory of the line before. */
+/** The same commands for the tenant and the directory of the failed line. */
 function aimed(commands: string, { directory, tenant }: Subject): string {
   const options = [
     ...(directory === undefined ? [] : ["-C", shellWord(directory)]),
@@ -181,14 +181,14 @@ function aimed(commands: string, { directory, tenant }: Subject): string {
   return commands.replaceAll("pmctl", () => ["pmctl", ...options].join(" "));
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a text so that a shell takes it for one word. */
 function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * An error as programs read it.
- * @param said the message, where it says more than the error does by itself
+ * An error in the form for programs.
+ * @param said the message, where it says more than the error's own
  */
 export function errorRecord(error: unknown, subject: Subject = {}, said?: string) {
   const { code, message, exit } = failureOf(error);
@@ -203,7 +203,7 @@ export function errorRecord(error: unknown, subject: Subject = {}, said?: string
 }
 
 /**
- * Where to look after an error, in lines for people: the request's id differs each time, and scripts compare what they
+ * Hints after an error, in lines for people only: the request's id differs each time, and scripts compare what they
  * read.
  */
 export function hintsFor(error: unknown, subject: Subject = {}): string {
@@ -213,7 +213,7 @@ export function hintsFor(error: unknown, subject: Subject = {}): string {
   return why + (fix === undefined ? "" : `Next: ${fix}\n`);
 }
 
-/** An error with its causes, for those who look for the bug behind it. */
+/** An error with its causes, for debugging. */
 export function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const detail = error instanceof Fault ? `\n${JSON.stringify(error.detail)}` : "";

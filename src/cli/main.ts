@@ -4,13 +4,13 @@ import { EXIT, type ExitCode } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { sanitizeText } from "./output/text-width.ts";
 
-/** Runs the process's command line, flushes its output, and exits with the command's code even while handles are open. */
+/** Runs the process's command line, flushes its output, and exits with the command's code despite open handles. */
 export async function run(): Promise<never> {
   const streams = [process.stdout, process.stderr];
   let failed = false;
   for (const stream of streams)
     stream.on("error", (error) => {
-      // A reader such as `head` that closes the pipe is no failure; a full disk is one.
+      // A reader such as `head` may close the pipe: that is no failure, but a full disk is.
       if (!isErrno(error) || error.code !== "EPIPE") failed = true;
     });
   showWarnings(process.argv.includes("--quiet"));
@@ -19,7 +19,7 @@ export async function run(): Promise<never> {
   process.exit(code === EXIT.ok && failed ? EXIT.unexpected : code);
 }
 
-/** What a shell completes is printed without loading the program. */
+/** Prints completion values without loading the program. */
 async function runLine(argv: readonly string[]): Promise<ExitCode> {
   const asked = valuesLine(argv);
   if (asked) {
@@ -43,7 +43,7 @@ function showWarnings(quiet: boolean): void {
   });
 }
 
-/** Resolves when everything written so far is out, or never will be. */
+/** Resolves once everything written so far is out, or can never be. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed) resolve();

@@ -22,7 +22,7 @@ import { sanitizeText } from "./output/text-width.ts";
 import { helpGroupOf, NOUNS, type Noun } from "./registry.ts";
 import { keepThreadPoolAwake } from "./thread-pool.ts";
 
-/** Where a command reads and writes; the process's own streams unless a test gives others. */
+/** The streams of a command; the process's own unless a test passes others. */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: Writable & { isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
@@ -30,10 +30,10 @@ export interface Streams {
 }
 
 /**
- * Runs one command line and resolves to the exit code. Nothing is thrown: whatever goes wrong is said on stderr and
- * shows in the code. The caller flushes and ends the process.
+ * Runs one command line and resolves to the exit code. Throws nothing: errors are printed on stderr and decide the
+ * code. The caller flushes and ends the process.
  *
- * @param argv what stands behind the program's name
+ * @param argv the words after the program's name
  */
 export async function main(
   argv: readonly string[],
@@ -45,7 +45,7 @@ export async function main(
   const letThreadPoolSleep = keepThreadPoolAwake();
   try {
     for (const noun of NOUNS) await addNoun(program, noun, argv, host);
-    // Before the hooks of commands: one hook replaces the process.
+    // Registered before the commands' own hooks, since one of them replaces the process.
     program.hook("preAction", async (_, command) => {
       const options = command.optsWithGlobals<Globals>();
       takeDirectory(options.directory);
@@ -53,7 +53,7 @@ export async function main(
       await host.requireFields(command);
       await host.requireRepeatable(command);
     });
-    // Before commander parses: `--fields ?` comes without the arguments that the command requires.
+    // Before commander parses, because `--fields ?` may come without the command's required arguments.
     const asked = commandAskedAbout(program, argv);
     if (asked) {
       outputFor(program.opts<Globals>(), streams).list(await host.fieldsOf(asked));
@@ -69,12 +69,12 @@ export async function main(
   }
 }
 
-/** The program with every command in it, for tests that walk them all. */
+/** The program with all commands loaded, for tests that walk them. */
 export async function completeProgram(streams: Streams = process): Promise<Command> {
   return new CommandHost(streams, new Interrupts()).wholeProgram();
 }
 
-/** Lists a noun in the help, and loads the module only of one that the line names. */
+/** Lists a noun in the help, and loads its module only when the line names it. */
 async function addNoun(program: Command, noun: Noun, argv: readonly string[], host: Host): Promise<void> {
   const [name, summary, load] = noun;
   const command = program
@@ -86,7 +86,7 @@ async function addNoun(program: Command, noun: Noun, argv: readonly string[], ho
 
 class CommandHost implements Host {
   exitCode: ExitCode = EXIT.ok;
-  /** Of the command that began; nothing is known of one that did not. */
+  /** The subject of the command that began; empty if none began. */
   subject: Subject = {};
   readonly #streams: Streams;
   readonly #interrupts: Interrupts;
@@ -138,8 +138,7 @@ class CommandHost implements Host {
   }
 
   /**
-   * The names that `--fields` takes for a command, without running it: a command that changes something must not do so
-   * because an operator asks what it prints.
+   * The names that `--fields` takes for a command, without running it: asking for them must change nothing.
    *
    * @throws Fault USAGE for a command that prints no data
    */
@@ -148,22 +147,22 @@ class CommandHost implements Host {
     return fieldsOf(this.#printsOf(command), eachOptions(command));
   }
 
-  /** @throws Fault USAGE when `--fields` names what the command never prints, or `-o` a format that is not for it */
+  /** @throws Fault USAGE when `--fields` names a field that is never printed, or `-o` a format of other commands */
   async requireFields(command: Command): Promise<void> {
     const { fields, output } = command.optsWithGlobals<Globals>();
     if (isAnnotationFormat(output) && !this.#annotates(command))
-      throw new Fault("USAGE", `-o ${output} shows what is wrong in files, and pmctl ${pathOf(command)} reads none`);
+      throw new Fault("USAGE", `-o ${output} prints problems of files, and pmctl ${pathOf(command)} reads none`);
     if (fields === undefined) return;
     const { requireFields } = await import("./output/fields.ts");
     requireFields(this.#printsOf(command), fields, eachOptions(command));
   }
 
-  /** @throws Fault USAGE for `--idempotency-key` with a command whose repeat would not get the first result */
+  /** @throws Fault USAGE for `--idempotency-key` when a repeat of the command would not get the first result */
   async requireRepeatable(command: Command): Promise<void> {
     if (command.optsWithGlobals<Globals>().idempotencyKey === undefined) return;
     const { isRepeatable } = await import("./output/fields.ts");
     if (isRepeatable(this.#printed.get(command))) return;
-    throw new Fault("USAGE", `pmctl ${pathOf(command)} keeps no first result to repeat: leave --idempotency-key out`);
+    throw new Fault("USAGE", `pmctl ${pathOf(command)} keeps no first result to repeat: leave out --idempotency-key`);
   }
 
   #annotates(command: Command): boolean {
@@ -178,14 +177,14 @@ class CommandHost implements Host {
   }
 }
 
-/** The command that `--fields ?` asks about; undefined when nothing is asked, or about a noun without its verb. */
+/** The command that `--fields ?` asks about; undefined for other lines, and for a noun without its verb. */
 function commandAskedAbout(program: Command, argv: readonly string[]): Command | undefined {
   if (!argv.some((word) => word.includes("?"))) return undefined;
   const { operands } = program.parseOptions([...argv]);
   if (!program.opts<Globals>().fields?.includes("?")) return undefined;
   const [noun, verb] = operands;
   const command = program.commands.find((each) => each.name() === noun);
-  // A noun that takes arguments runs without a verb too.
+  // A noun with arguments also runs without a verb.
   const isRunnable = command && (command.commands.length === 0 || command.registeredArguments.length > 0);
   return (
     command?.commands.find((each) => each.name() === verb || each.aliases().includes(verb ?? "")) ??
@@ -202,7 +201,7 @@ function verbsOf(command: Command): string[] {
   return command.commands.map((verb) => verb.name());
 }
 
-/** The same work for each tenant that the line means. Loaded when it is asked for, because it needs the table of operations. */
+/** Runs the work for each tenant of the line. Loaded on demand, because it needs the table of operations. */
 async function severally<Options extends object>(
   prints: Prints | null,
   outputOptions: OutputOptions,
@@ -212,7 +211,7 @@ async function severally<Options extends object>(
   return (context) => forEachTenant(context, prints, outputOptions, work);
 }
 
-/** What the line names, by option or as the argument of a noun of that name. */
+/** The subject of the line, from its options or from the argument of the noun. */
 function subjectOf(command: Command): Subject {
   const { directory, tenant, user, market } = command.optsWithGlobals<Subject>();
   const [noun] = pathOf(command).split(" ");
@@ -274,7 +273,7 @@ function createProgram({ stdout, stderr }: Streams): Command {
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: (text) => stderr.write(sanitizeText(text)),
-      // Output prints the error in the format asked for.
+      // Output prints the error in the format of the line.
       outputError: () => {},
       getOutHelpWidth: () => (stdout.isTTY ? (stdout.columns ?? 80) : 100),
       getErrHelpWidth: () => 100,
@@ -285,12 +284,12 @@ function createProgram({ stdout, stderr }: Streams): Command {
   return program;
 }
 
-/** `[file]` may be left out, and `<file>` may not. */
+/** `[file]` is optional and `<file>` is required. */
 function argumentTerm(argument: Argument): string {
   return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 }
 
-/** @throws Fault USAGE when nothing but `PMCTL_OUTPUT` says the format, and there is no such format */
+/** @throws Fault USAGE when `PMCTL_OUTPUT` alone names the format, and no such format exists */
 function requireFormat({ output }: Globals): void {
   const usual = usualFormat();
   if (output === undefined && usual !== undefined)

@@ -1,81 +1,77 @@
 import type { CommandModule } from "./command.ts";
 
-/** A first word of the command line. Its module is loaded only when the line holds the word. */
+/** A first word of the command line. Its module is loaded only when the line contains the word. */
 export type Noun = readonly [name: string, summary: string, load: () => Promise<CommandModule>];
 
-/** Every command, in the order of the help text. A new one is a line here and a module. */
+/** Every command, in the order of the help. A new command takes a line here and a module. */
 export const NOUNS: readonly Noun[] = [
   ["init", "write the files of a new tenant", () => import("./config/init.ts")],
-  ["demo", "a tenant with markets, money and a server, to look around", () => import("./serve/demo.ts")],
+  ["demo", "run a tenant with markets, money and a server, to look around", () => import("./serve/demo.ts")],
   ["validate", "check tenant files", () => import("./config/validate.ts")],
   ["test", "run the cases beside a tenant file, without a database", () => import("./commands/test.ts")],
-  ["render", "a tenant's configuration as a whole, each value with its origin", () => import("./config/render.ts")],
+  ["render", "print a tenant's whole configuration, each value with its origin", () => import("./config/render.ts")],
   [
     "schema",
-    "JSON Schema of the files, OpenAPI of the service",
+    "print JSON Schema of the files, or OpenAPI of the service",
     async () => (await import("./config/render.ts")).schema,
   ],
   [
     "explain",
-    "what a key of a file, an error code, an audit type, an event or a metric means",
+    "explain a key of a file, an error code, an audit type, an event or a metric",
     () => import("./config/explain.ts"),
   ],
-  ["plan", "what an apply would do", () => import("./config/plan.ts")],
-  ["apply", "bring a tenant to what its file says", () => import("./config/apply.ts")],
-  ["drift", "what was changed live since the last apply", () => import("./config/drift.ts")],
-  ["pull", "the tenant file with the live values", () => import("./config/pull.ts")],
+  ["plan", "show what an apply would do", () => import("./config/plan.ts")],
+  ["apply", "bring a tenant to the state of its files", () => import("./config/apply.ts")],
+  ["drift", "list what was changed live since the last apply", () => import("./config/drift.ts")],
+  ["pull", "print the tenant file with the live values", () => import("./config/pull.ts")],
   ["freeze", "block apply and rollback until a time", () => import("./config/freeze.ts")],
-  ["history", "the applies of a tenant", () => import("./config/history.ts")],
+  ["history", "list the applies of a tenant", () => import("./config/history.ts")],
   ["rollback", "go back to an earlier apply", () => import("./config/rollback.ts")],
   [
     "fleet",
-    "change the tenants of a directory wave by wave, as fleet.yaml orders them",
+    "plan and apply the tenants of a directory wave by wave, in the order of fleet.yaml",
     () => import("./fleet/fleet.ts"),
   ],
   ["serve", "serve a tenant over HTTP", () => import("./serve/serve.ts")],
-  [
-    "up",
-    "serve every tenant of a directory, each in a process of its own or all in one",
-    () => import("./serve/up.ts"),
-  ],
-  ["logs", "what serving processes answered, and what went wrong", () => import("./serve/logs.ts")],
-  ["deploy", "files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
-  ["tenant", "the tenants of this directory", () => import("./config/tenant.ts")],
-  ["key", "the API keys of a tenant", () => import("./key/key.ts")],
-  ["policy", "the limits that a tenant trades under", () => import("./config/policy.ts")],
+  ["up", "serve every tenant of a directory, each in its own process or all in one", () => import("./serve/up.ts")],
+  ["logs", "print what serving processes answered, and what went wrong", () => import("./serve/logs.ts")],
+  ["deploy", "write files for systemd, Compose, Kubernetes and Patroni", () => import("./deploy/deploy.ts")],
+  ["tenant", "list the tenants of this directory, and show their files", () => import("./config/tenant.ts")],
+  ["key", "list, create, rotate and revoke a tenant's API keys", () => import("./key/key.ts")],
+  ["policy", "show and change a tenant's limits", () => import("./config/policy.ts")],
   ["market", "create, suspend, settle and look at markets", () => import("./market/market.ts")],
-  ["trade", "quote, and trade on behalf of a user", () => import("./commands/trade.ts")],
-  ["position", "what a user holds", async () => (await import("./commands/trade.ts")).positionList],
-  ["user", "users, their standing and their tokens", () => import("./commands/user.ts")],
-  ["suitability", "a user's suitability assessment", () => import("./commands/suitability.ts")],
-  ["funding", "withdrawals, and credits by hand", () => import("./commands/funding.ts")],
-  ["report", "volume, revenue, traders and funding", () => import("./commands/report.ts")],
-  ["risk", "what each market that is not settled may cost", async () => (await import("./commands/exposure.ts")).risk],
-  ["hedge", "open hedge tags by symbol", async () => (await import("./commands/exposure.ts")).hedge],
-  ["audit", "the audit log and its verification", () => import("./audit/audit.ts")],
-  ["story", "a market's life in one scroll, as the audit log tells it", () => import("./audit/story.ts")],
-  ["replay", "the state after any audit entry, from the log alone", () => import("./audit/replay.ts")],
+  ["trade", "quote, buy and sell on behalf of a user", () => import("./commands/trade.ts")],
+  ["position", "list what a user holds", async () => (await import("./commands/trade.ts")).positionList],
+  ["user", "list, restrict and look at users, and issue their tokens", () => import("./commands/user.ts")],
+  ["suitability", "show and submit a user's suitability assessment", () => import("./commands/suitability.ts")],
+  ["funding", "decide on withdrawals, and credit by hand", () => import("./commands/funding.ts")],
+  ["report", "report volume, revenue, traders and funding", () => import("./commands/report.ts")],
+  ["risk", "show what each unsettled market may cost", async () => (await import("./commands/exposure.ts")).risk],
+  ["hedge", "list open hedge tags by symbol", async () => (await import("./commands/exposure.ts")).hedge],
+  ["audit", "read, verify and export the audit log", () => import("./audit/audit.ts")],
+  ["story", "show a market's life from the audit log", () => import("./audit/story.ts")],
+  ["replay", "rebuild the state after any audit entry from the log alone", () => import("./audit/replay.ts")],
   ["reconcile", "check the whole ledger", () => import("./commands/reconcile.ts")],
-  ["oracle", "feeds, and the markets that they settle", () => import("./commands/oracle.ts")],
-  ["webhook", "send, sign and check webhooks, and see those that went out", () => import("./webhook/webhook.ts")],
-  ["embed", "the widget on other people's pages", () => import("./embed/embed.ts")],
-  ["db", "the embedded database", () => import("./database/db.ts")],
+  ["oracle", "check feeds, and settle the markets that wait for them", () => import("./commands/oracle.ts")],
+  ["webhook", "send, sign and check webhooks, and follow those that go out", () => import("./webhook/webhook.ts")],
+  ["embed", "put the widget on a page", () => import("./embed/embed.ts")],
+  ["db", "start, back up, restore and migrate the database", () => import("./database/db.ts")],
   ["doctor", "check that everything is in place, and say what to do", () => import("./commands/doctor.ts")],
   [
     "health",
-    "whether the tenant's server answers and reaches its database",
+    "check whether the tenant's server answers and reaches its database",
     async () => (await import("./commands/status.ts")).health,
   ],
-  ["status", "who serves each tenant, and how it stands", () => import("./commands/status.ts")],
-  ["inbox", "all that waits for a person, over all tenants", () => import("./commands/inbox.ts")],
+  ["status", "show who serves each tenant, and its state", () => import("./commands/status.ts")],
+  ["inbox", "list what waits for a person, over all tenants", () => import("./commands/inbox.ts")],
   ["why", "explain a refused request, or a trade", () => import("./why/why.ts")],
-  ["docs", "all documents in a browser, with a search", () => import("./serve/docs.ts")],
-  ["completion", "completion of commands for your shell", () => import("./completion/completion.ts")],
+  ["docs", "open all documents in a browser, with a search", () => import("./serve/docs.ts")],
+  ["completion", "print completion of commands for your shell", () => import("./completion/completion.ts")],
   ["help", "explain a command or a topic", () => import("./commands/help.ts")],
   ["version", "print version and commit", async () => (await import("./commands/help.ts")).version],
 ];
 
-/** The first words of commands as `pmctl --help` groups them, in the order of an operator's days. */
+/** The nouns as `pmctl --help` groups them, in the order in which an operator needs them. */
 const GROUPS: readonly (readonly [heading: string, nouns: string])[] = [
   ["Begin:", "init demo doctor status inbox"],
   [
@@ -90,7 +86,7 @@ const GROUPS: readonly (readonly [heading: string, nouns: string])[] = [
   ["The command line:", "docs completion help version"],
 ];
 
-/** The heading under which a first word stands; undefined for one that no group names. */
+/** The heading of a noun; undefined where no group names it. */
 export function helpGroupOf(noun: string): string | undefined {
   return GROUPS.find(([, nouns]) => nouns.split(" ").includes(noun))?.[0];
 }

@@ -12,8 +12,8 @@ const MAX_WAITS = 3;
 const NEWLINE = 0x0a;
 
 /**
- * The audit log of a running server after `after`, as texts of whole lines.
- * @throws Fault what the server refuses; UNREACHABLE when the answer is no log, or ends before its last line
+ * Reads the audit log of a running server after `after`, as texts of whole lines.
+ * @throws Fault the server's error; UNREACHABLE when the answer is not a log, or ends before its last line
  */
 export async function auditLinesOf(
   options: Pick<HttpApiOptions, "url" | "apiKey" | "fetch" | "onWait" | "insteadOfWaiting">,
@@ -33,7 +33,7 @@ export async function auditLinesOf(
       if (response.headers.get("content-type")?.startsWith(AUDIT_LINES))
         return wholeLines(url, response, response.body);
       await response.body.cancel();
-      throw new Fault("UNREACHABLE", `${url} answered with something else than an audit log`);
+      throw new Fault("UNREACHABLE", `${url} answered with something other than an audit log`);
     }
     const fault = faultFrom(response, parseJson(await reached(url, response.text())));
     if (response.status !== 429 || waits === MAX_WAITS) throw fault;
@@ -69,7 +69,7 @@ async function* wholeLines(
   }
   const last = text === "" ? 0 : seqOf(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
   if (rest.length > 0 || String(last) !== expected)
-    throw new Fault("UNREACHABLE", `${url} sent the audit log up to entry ${last} only, of ${expected}`);
+    throw new Fault("UNREACHABLE", `${url} sent the audit log only up to entry ${last} of ${expected}`);
 }
 
 function seqOf(line: string): unknown {

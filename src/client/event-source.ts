@@ -7,26 +7,26 @@ import { connectionFailure, faultFrom } from "./http-answer.ts";
 export interface EventSourceOptions {
   url: string;
   apiKey: string;
-  /** Only these markets; all open ones without it. */
+  /** Only these markets; all open ones unless given. */
   markets?: readonly string[] | undefined;
   /** Ends the stream; the iteration then ends without an error. */
   signal: AbortSignal;
   onWait?: ((message: string) => void) | undefined;
-  /** How long to wait before connecting again, unless the server says. */
+  /** The pause before a new connection, unless the server states one. */
   retryMs?: number;
   /** Verifies the server before it sends the key. */
   fetch: typeof fetch;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The server sends a heartbeat every 15 s; after three times that in silence the connection counts as lost. */
+/** The server sends a heartbeat every 15 s. After three times that without one, the connection counts as lost. */
 const SILENCE_MS = 45_000;
 const RETRY_MS = 2000;
 const LONGEST_RETRY_MS = 60_000;
 
 /**
- * The events of a running server. A lost connection is opened again and goes on after the last event that was received; a
- * refusal of the server ends the iteration.
+ * The events of a running server. A lost connection is opened again, and the events go on after the last one received.
+ * An error of the server ends the iteration.
  */
 export async function* eventSource(options: EventSourceOptions): AsyncGenerator<StreamEvent> {
   const { signal, onWait } = options;

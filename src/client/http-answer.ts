@@ -21,8 +21,8 @@ export function retryAfterSec(response: Response): number {
 }
 
 /**
- * The refusal that an answer carries: the code of its `Error-Code` header and the text of its body, so that a command
- * ends alike through both doors. For an answer of another program, such as a proxy, the code follows from its status.
+ * The error in an answer: the code of its `Error-Code` header and the text of its body, so that a command ends alike
+ * through both doors. In an answer of another program, such as a proxy, the status decides the code.
  */
 export function faultFrom(response: Response, body: unknown): Fault {
   const named = response.headers.get("error-code") ?? "";
@@ -34,8 +34,8 @@ export function faultFrom(response: Response, body: unknown): Fault {
 }
 
 /**
- * Whether a body can be the result of an operation: a list where the result is one, else an object with at least one of its
- * fields. A server of another version may lack some fields and have others.
+ * Whether a body can be the result of an operation: a list if the result is one, else an object with at least one of
+ * its fields. A server of another version may lack some fields and have others.
  */
 export function isResultOf(id: OperationId, body: unknown): boolean {
   const { output } = operations[id];
@@ -54,7 +54,7 @@ const CODES: Readonly<Record<number, FaultCode>> = {
 function codeOfStatus(status: number): FaultCode {
   const code = CODES[status];
   if (code !== undefined) return code;
-  // Timeouts, redirects and errors of gateways do not come from a pmctl server.
+  // Timeouts, redirects and gateway errors do not come from a pmctl server.
   if (status < 400 || status === 408 || (status >= 502 && status <= 504)) return "UNREACHABLE";
   return status < 500 ? "BAD_REQUEST" : "INTERNAL";
 }
@@ -79,23 +79,23 @@ const NEVER_SENT: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no network",
   UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  // The socket of a server that has ended since.
+  // The socket of a server that has ended.
   ENOENT: "the server has ended",
 };
 
-const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file that holds it";
+const HOW_TO_TRUST = "; to trust it, set NODE_EXTRA_CA_CERTS to a file with the certificate";
 
-/** Certificates that no trusted authority signed. One that has expired or names another host would not be accepted either way. */
+/** Certificates without a trusted authority. An expired one, or one for another host, cannot be made trusted. */
 function isUnknown(code: string): boolean {
   return /SELF_SIGNED|UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/.test(code);
 }
 
-/** Whether a connection failed at the other end's TLS certificate. */
+/** Whether the connection failed because of the other end's TLS certificate. */
 export function isCertificateRefusal(code: string): boolean {
   return /CERT|SSL|TLS|SIGNATURE/.test(code);
 }
 
-/** Classifies what `fetch` threw. An error that is not about the connection is our bug, and is thrown again. */
+/** Classifies an error of `fetch`. An error that is not about the connection is our bug, and is thrown again. */
 export function connectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DOMException && error.name === "TimeoutError")
     return { reason: "no answer in time", neverSent: false };
@@ -103,12 +103,12 @@ export function connectionFailure(error: unknown): ConnectionFailure {
   const code = codeOf(error.cause);
   // `fetch` refuses the ports of other protocols, without a code.
   if (error.cause instanceof Error && error.cause.message === "bad port")
-    return { reason: "no web server may be on this port", neverSent: true };
+    return { reason: "fetch does not connect to this port", neverSent: true };
   const early = NEVER_SENT[code];
   if (early !== undefined) return { reason: early, neverSent: true };
   if (/^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/.test(code))
     return { reason: "it does not speak TLS; is its address http://?", neverSent: true };
-  // The handshake comes before the request, so a certificate that is not accepted stops it.
+  // The handshake comes before the request, so an untrusted certificate stops the request.
   if (isCertificateRefusal(code))
     return {
       reason: `its certificate is not accepted (${code})${isUnknown(code) ? HOW_TO_TRUST : ""}`,

@@ -15,24 +15,24 @@ export interface HttpApiOptions {
   /** The server's address, such as `http://127.0.0.1:8080`. */
   url: string;
   apiKey: string;
-  /** Gives the token of the user whom user operations act for. */
+  /** Returns the token of the user for whom user operations are called. */
   userToken?: (() => Promise<string>) | undefined;
-  /** Goes into the audit entry of each change that the calls make. */
+  /** The reason in the audit entry of each change. */
   reason?: string | undefined;
-  /** Under which a change is made once: a repeat gets the first answer. A new one for each call unless given. */
+  /** The key under which a change is made once: a repeat gets the first answer. A new key per call unless given. */
   idempotencyKey?: string | undefined;
-  /** A repeat under the key may hold other instants for them. */
+  /** Fields whose instants may differ in a repeat under the key. */
   relativeTimes?: RelativeTimes | undefined;
-  /** After so many seconds changes of the policy expire. */
+  /** Policy changes expire after this many seconds. */
   policyTtlSec?: number | undefined;
-  /** Called before each wait for a rate limit or a lost connection, with its reason. */
+  /** Called with the reason before each wait for a rate limit or a lost connection. */
   onWait?: ((message: string) => void) | undefined;
-  /** How the caller could do without a wait for a rate limit, such as by another way to the tenant; said with long ones. */
+  /** How the caller could avoid a wait for a rate limit, such as another way to the tenant; added to long waits. */
   insteadOfWaiting?: string | undefined;
-  /** Called with the audit entry that a call wrote. */
+  /** Receives the audit entry that a call wrote. */
   onSealed?: ((seal: Seal) => void) | undefined;
   sleep?: (ms: number) => Promise<unknown>;
-  /** What to do where the server does not know the key; said with its refusal. */
+  /** What to do when the server does not know the key; added to its error. */
   unknownKeyHint?: string | undefined;
   /** Verifies the server before it sends the key. */
   fetch: typeof fetch;
@@ -40,13 +40,13 @@ export interface HttpApiOptions {
 
 /** Longer than the server's own limits, so that the server answers first. */
 const TIMEOUT_MS = 30_000;
-/** Each is up to a minute long. */
+/** Each wait is up to a minute long. */
 const MAX_RATE_LIMIT_WAITS = 3;
 const RECONNECT_PAUSES_MS = [200, 1000];
 
 /**
- * The operations of a running server. Every method rejects with the Fault that the server answered with; besides those
- * with UNREACHABLE (no answer, and nothing happened) or OUTCOME_UNKNOWN (no answer to a request that changes something).
+ * The operations of a running server. Every method rejects with the server's Fault, or with UNREACHABLE (no answer, and
+ * nothing happened) or OUTCOME_UNKNOWN (no answer to a request that changes something).
  */
 export function httpApi(options: HttpApiOptions): Api {
   const server = options.url.replace(/\/+$/, "");
@@ -64,7 +64,7 @@ class Call {
   readonly #id: OperationId;
   readonly #options: HttpApiOptions;
   readonly #pace: Pace;
-  /** The same for every repeat, so that a write whose answer was lost is not done twice. */
+  /** The same key in every repeat, so that a write with a lost answer is not done twice. */
   readonly #idempotencyKey: string | undefined;
 
   constructor(server: string, id: OperationId, options: HttpApiOptions, pace: Pace) {
@@ -75,7 +75,7 @@ class Call {
     this.#idempotencyKey = "writes" in operations[id] ? (options.idempotencyKey ?? randomUUID()) : undefined;
   }
 
-  /** @param named the fingerprint of what was asked, where the input is not the same in a repeat */
+  /** @param named the fingerprint of the request, if the input differs in a repeat */
   async run(input: Record<string, unknown>, named?: string): Promise<unknown> {
     const { sleep = delay, onWait } = this.#options;
     const request = wireRequest(this.#id, input);
@@ -114,7 +114,7 @@ class Call {
     if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
     const fingerprint = named ?? fingerprintOf(body ?? "", relativeTimes);
     if (fingerprint !== undefined) headers.set("idempotency-fingerprint", fingerprint);
-    // A header holds bytes; the server reads them as UTF-8, because an operator writes in any script.
+    // A header contains bytes, and the server reads them as UTF-8, because an operator writes in any script.
     if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
     const operation: Operation = operations[this.#id];
     if (operation.temporary && policyTtlSec !== undefined) headers.set("policy-ttl", String(policyTtlSec));
@@ -123,7 +123,7 @@ class Call {
     return headers;
   }
 
-  /** @throws AnswerLost when no complete answer came */
+  /** @throws AnswerLost without a complete answer */
   async #send({ method, target, body }: WireRequest, headers: Headers): Promise<{ response: Response; body: unknown }> {
     const { fetch: request } = this.#options;
     try {
@@ -163,10 +163,10 @@ class Call {
     return method === "GET" || this.#idempotencyKey !== undefined;
   }
 
-  /** @param nothingSent by this attempt and those before it */
+  /** @param nothingSent by this attempt and the earlier ones */
   #giveUp({ method }: WireRequest, { message, cause }: AnswerLost, nothingSent: boolean): Fault {
     if (nothingSent || method === "GET") return new Fault("UNREACHABLE", message, { cause });
-    return new Fault("OUTCOME_UNKNOWN", `${message}; it may have been done: look at \`pmctl audit list\` first`, {
+    return new Fault("OUTCOME_UNKNOWN", `${message}; it may have been made: look at \`pmctl audit list\` first`, {
       cause,
     });
   }

@@ -3,15 +3,15 @@ import type { OperationId } from "../contract/operations.ts";
 import { operationIds, operations } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 
-/** One request as `fetch` takes it. */
+/** A request in the form of `fetch`. */
 export interface WireRequest {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Path and query, to be put behind the server's address. */
+  /** Path and query, relative to the server's address. */
   target: string;
   body: string | undefined;
 }
 
-/** With "trending" as its id, `GET /v1/markets/:id` would be answered by `GET /v1/markets/trending`. */
+/** `GET /v1/markets/trending` would answer `GET /v1/markets/:id` with "trending" as its id. */
 const fixedRoutes = new Set(
   operationIds.map((id) => `${operations[id].method} ${operations[id].path}`).filter((route) => !route.includes(":")),
 );
@@ -41,12 +41,12 @@ export function wireRequest(id: OperationId, input: Readonly<Record<string, unkn
 function pathSegment(path: string, name: string, value: unknown): string {
   const text = value === undefined ? "" : String(value);
   if (text === "") throw new Fault("BAD_REQUEST", `${name}: is required`);
-  // URLs lose these two, however they are encoded, and the request would go to another path.
+  // URLs drop these two segments however they are encoded, so the request would go to another path.
   if (text === "." || text === "..") throw unroutable(path);
   return encodeURIComponent(text);
 }
 
-/** The server's refusal of an identifier that does not exist. */
+/** The server's error for an unknown identifier. */
 function unroutable(path: string): Fault {
   return path.startsWith("/v1/markets/")
     ? new Fault("MARKET_NOT_FOUND", "Market not found")

@@ -11,21 +11,20 @@ import {
 import { type Caller, decodeInput, type Handlers, invoke } from "../services/invoke.ts";
 import { wireRequest } from "./http-request.ts";
 
-/** An idempotency key of the command line. */
 export interface LocalKey {
   key: string;
-  /** The admin key that the command would show a server; undefined where the tenant file names none that is valid. */
+  /** The admin key that the command would send to a server; undefined where the tenant file names no valid one. */
   adminKey: string | undefined;
   relativeTimes?: RelativeTimes | undefined;
 }
 
 /**
- * The operations of a tenant in this process, on behalf of one caller. Inputs and results are the wire's, validated and
- * encoded by the same `invoke` that the server uses, so both doors answer alike.
+ * The operations of a tenant in this process, on behalf of one caller. Inputs and results have the API's form. The same
+ * `invoke` as in the server validates and encodes them, so both doors answer alike.
  *
  * Every method rejects with the Fault that the server would answer with.
  *
- * @param repeatable the key under which changes are made once, whichever way their repeats take
+ * @param repeatable the key under which changes are made once, through whichever door they are repeated
  */
 export function localApi(handlers: Handlers, caller: Caller, repeatable?: LocalKey): Api {
   const methods = operationIds.map((id) => [
@@ -40,7 +39,7 @@ export function localApi(handlers: Handlers, caller: Caller, repeatable?: LocalK
   return Object.fromEntries(methods) as Api;
 }
 
-/** The same as a server makes of the request that `httpApi` would send, so that each door knows the changes of the other. */
+/** The same fingerprint as a server computes for `httpApi`'s request, so that each door knows the other's changes. */
 function idempotencyOf(
   id: OperationId,
   { input, named }: { input: Record<string, unknown>; named: string | undefined },

@@ -2,12 +2,12 @@ import type { StreamEvent } from "../contract/resources/stream.ts";
 import { liveEventsOf, readBeginning } from "../services/streams.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 
-/** With more unread events than this, the stream goes on with a new snapshot. */
+/** With more unread events the stream continues with a new snapshot. */
 const MAX_WAITING = 10_000;
 
 /**
- * The events of a tenant straight from its database, as a server streams them to an operator: a snapshot first, then what
- * any process commits. Ends when the signal is given.
+ * The events of a tenant from its database, as a server streams them to an operator: a snapshot first, then the commits
+ * of any process. Ends when the signal is aborted.
  */
 export async function* localEvents(
   { tail, pool }: Pick<TenantServices, "tail" | "pool">,
@@ -17,7 +17,7 @@ export async function* localEvents(
   let wake: () => void = () => {};
   const isWanted = (id: string) => markets === undefined || markets.includes(id);
   const { stop } = await tail.follow((entries) => {
-    // A fill belongs to the user who traded; operators see the trade.
+    // A fill is for the user who traded; operators see the trade.
     for (const entry of entries)
       for (const { name, marketId, data } of liveEventsOf(entry))
         if (name !== "fill" && isWanted(marketId))

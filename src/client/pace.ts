@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 interface PaceOptions {
   onWait?: ((message: string) => void) | undefined;
-  /** How the caller could do without a wait; said with each that is long. */
+  /** How the caller could avoid a wait; added to long waits. */
   insteadOfWaiting?: string | undefined;
   sleep?: ((ms: number) => Promise<unknown>) | undefined;
 }
@@ -10,13 +10,13 @@ interface PaceOptions {
 const LONGEST_WINDOW_SEC = 60;
 const LONG_WAIT_MS = 2000;
 
-/** A wait for a rate limit in whole seconds, and what would avoid a long one. */
+/** A wait for a rate limit in whole seconds, with a way to avoid a long one. */
 export function waitText(waitMs: number, { insteadOfWaiting }: Pick<PaceOptions, "insteadOfWaiting">): string {
   const seconds = `${Math.ceil(waitMs / 1000)} s`;
   return waitMs > LONG_WAIT_MS && insteadOfWaiting !== undefined ? `${seconds}; ${insteadOfWaiting}` : seconds;
 }
 
-/** Comes round until the signal is given, with a pause after each time: for what is followed by asking again. */
+/** Yields until the signal is aborted, with a pause after each round: for polling. */
 export async function* rounds(pauseMs: number, signal: AbortSignal): AsyncGenerator<void> {
   while (!signal.aborted) {
     yield;
@@ -25,12 +25,12 @@ export async function* rounds(pauseMs: number, signal: AbortSignal): AsyncGenera
 }
 
 /**
- * Keeps many calls within the server's rate limit: after the answer that used the window up, the next request waits for a
- * new window, so that a long walk, such as a verification page by page, is not refused.
+ * Keeps many calls within the server's rate limit. After the answer that used up the window, the next request waits for
+ * a new window, so that a long walk, such as a verification page by page, is not refused.
  */
 export class Pace {
   readonly #options: PaceOptions;
-  /** By the monotonic clock; undefined while requests are left. */
+  /** On the monotonic clock; undefined while requests are left. */
   #nextWindowAt: number | undefined;
 
   constructor(options: PaceOptions) {

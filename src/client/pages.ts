@@ -1,4 +1,4 @@
-/** As many as one page of the interface holds. */
+/** The size of a page of the API. */
 export const PAGE = 200;
 
 interface Page<Item> {
@@ -9,9 +9,9 @@ interface Page<Item> {
 type ReadPage<Item> = (page: { limit: number; cursor: string | undefined }) => Promise<Page<Item>>;
 
 /**
- * Reads a list page by page until there are `limit` items, or no more.
- * @param read one page; `cursor` is undefined for the first
- * @returns the items, and where the next ones are; null when these are all
+ * Reads a list page by page, up to `limit` items.
+ * @param read reads one page; `cursor` is undefined for the first
+ * @returns the items, and the cursor of the next ones; null when these are all
  */
 export async function readPages<Item>(limit: number, read: ReadPage<Item>): Promise<Page<Item>> {
   const items: Item[] = [];

@@ -3,12 +3,12 @@ import { connect, type Socket } from "node:net";
 import { FACTS_PATH, ServerFacts } from "../contract/server-facts.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
 
-/** Commands wait for a busy server: a command that gave up would act past it. */
+/** Commands wait for a busy server: a command that gave up would go past the server. */
 const TIMEOUT_MS = 5000;
 
 /**
  * `fetch` through the socket of a server, whatever host and scheme an address states.
- * @param findAnother gives the socket that the server listens on after a restart
+ * @param findAnother returns the server's socket after a restart
  */
 export async function socketFetch(
   path: string,
@@ -45,8 +45,8 @@ async function connected(path: string): Promise<Socket> {
 }
 
 /**
- * What the server behind a socket says of itself.
- * @returns "gone" where nothing listens or it is no server, "silent" where a process accepts and does not answer in time
+ * The facts that the server behind a socket states.
+ * @returns "gone" where nothing or no server listens, "silent" where a process accepts but does not answer in time
  */
 export async function askFacts(path: string): Promise<ServerFacts | "gone" | "silent"> {
   const request = await socketFetch(path);

@@ -71,12 +71,12 @@ export function pickTenant({ directory, tenants }: Workspace, named?: string, fa
     );
   }
   const [only, ...others] = tenants;
-  if (only === undefined) throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` makes one`);
+  if (only === undefined) throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` creates one`);
   if (others.length > 0)
     throw new Fault("USAGE", `Which tenant? Name one with -t or PMCTL_TENANT; ${listing(tenants)}`);
   return only;
 }
 
 function listing(tenants: readonly string[]): string {
-  return tenants.length === 0 ? "there are none (`pmctl init` makes one)" : `there are: ${tenants.join(", ")}`;
+  return tenants.length === 0 ? "there are none (`pmctl init` creates one)" : `there are: ${tenants.join(", ")}`;
 }

@@ -234,7 +234,7 @@ export const AveragePrice = z
   .meta({ id: "AveragePrice", description: "US dollars per share, fee included.", examples: [0.511224] });
 
 export const PageLimit = queryInteger(z.number().int().min(1).max(200)).meta({
-  description: "The largest number of items to return; 50 unless given.",
+  description: "The largest number of items to return; the default is 50.",
   examples: [50],
 });
 export const PageCursor = z

@@ -28,7 +28,7 @@ export interface KeyInHand {
 
 interface NamedKey extends KeyInHand {
   name: string;
-  /** Refused when the key is of another type. */
+  /** An error if the key has another type. */
   keyType?: KeyType | undefined;
 }
 

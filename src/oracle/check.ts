@@ -11,7 +11,7 @@ export interface FeedCheck {
   feed: string;
   /** Decimal text; null when a market would be held. */
   price: string | null;
-  /** The age of the youngest price in seconds. */
+  /** The age of the newest price in seconds. */
   ageSec: number | null;
   /** The distance between the sources' prices, as decimal text. */
   spread: string | null;

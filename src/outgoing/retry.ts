@@ -13,7 +13,7 @@ const GONE = 410;
 export interface AttemptResult {
   /** Of the answer; null when there was none. */
   status: number | null;
-  /** The beginning of the answer, or why there was none. */
+  /** The beginning of the response, or why there was none. */
   excerpt: string;
   retryAfter?: string | undefined;
 }

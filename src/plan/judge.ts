@@ -18,12 +18,12 @@ import { createdMarket, policyFieldOf } from "./plan-compare.ts";
 import { blockers, writesOf } from "./plan-decision.ts";
 import type { Desired, Facts, FeedsOfTenant, LiveConfig, Plan, PlanMoney } from "./plan-types.ts";
 
-/** The rules for trades before a change and after it. */
+/** The trading rules before and after a change. */
 type TradingTerms = WireInput<"previewPolicy">;
 
-/** What has to be known before a plan is judged. */
+/** The facts that are needed before a plan is judged. */
 export interface Questions {
-  /** Undefined where no rule changes that past trades can be checked against. */
+  /** Undefined where the plan changes no rule that past trades can be checked against. */
   rules: TradingTerms | undefined;
   /** The feeds that new markets refer to. */
   feeds: readonly FeedDefinition[];
@@ -36,8 +36,8 @@ export function questionsOf(plan: Plan, desired: Desired, live: LiveConfig, feed
 }
 
 /**
- * Says what a plan costs, which of its new markets are probably mistaken, and what of it the key in use cannot apply. Pure; the
- * operator's rules come after it, since they are evaluated over all that it says.
+ * Adds to a plan its cost, the likely mistakes in its new markets, and the parts that the key in use cannot apply.
+ * Pure. The operator's rules run afterwards, because they are evaluated over all of this.
  */
 export function judge(plan: Plan, desired: Desired, live: LiveConfig, facts: Facts): Plan & { money: PlanMoney } {
   const ofMarkets = [...createdIn(plan, desired)].flatMap(([key, market]) =>
@@ -57,7 +57,7 @@ function createdIn(plan: Plan, { document }: Desired): Map<string, (typeof docum
   return new Map(Object.entries(document.declared).filter(([key]) => keys.has(key)));
 }
 
-/** The rules before an apply that writes everything the files want, and after it. */
+/** The rules before and after an apply that writes everything in the files. */
 export function tradingTerms(plan: Plan, { document }: Desired, live: LiveConfig): TradingTerms {
   const fields = plan.items.flatMap((item) => {
     const field = item.kind === "adopted" ? undefined : policyFieldOf(item);
@@ -77,7 +77,7 @@ function changesRules({ before, after }: TradingTerms): boolean {
   });
 }
 
-/** What new markets may cost: a market loses at most what the house puts in, so all of them lose at most the sum. */
+/** The cost of new markets: each loses at most the house's liquidity, so all of them lose at most the sum. */
 export function marketMoney(
   plan: Plan,
   desired: Desired,
@@ -95,8 +95,8 @@ export function marketMoney(
 }
 
 /**
- * A warning about the scopes that an apply of everything in a plan needs and the key in use lacks; none for a key without
- * `config`, which is there to plan.
+ * A warning about the scopes that an apply of the whole plan needs and the key in use lacks; none for a key without
+ * `config`, which is only for planning.
  */
 function scopeWarnings(plan: Plan, desired: Desired, live: LiveConfig, held: readonly Scope[] | undefined): string[] {
   if (!held || !coversScopes(held, ["config"]) || blockers(plan).length > 0) return [];
@@ -120,7 +120,7 @@ const FAR = { units: 5n, scale: 1 };
 
 type ReferringMarket = Parameters<typeof termsOf>[0];
 
-/** The feeds that markets refer to, each once. */
+/** The feeds of the markets, each once. */
 export function feedsOf(markets: Iterable<ReferringMarket>, { feeds, hashes }: FeedsOfTenant): FeedDefinition[] {
   const found = [...markets].flatMap((market) => {
     const outcome = termsOf(market, hashes);
@@ -130,8 +130,8 @@ export function feedsOf(markets: Iterable<ReferringMarket>, { feeds, hashes }: F
 }
 
 /**
- * The probable mistakes in a market's reference, for which no market is refused.
- * @param lastPrices by feed, as decimal text
+ * Likely mistakes in a market's reference. They do not prevent the market.
+ * @param lastPrices by feed, as decimal texts
  */
 export function referenceWarnings(
   { resolutionRef, meta, closeAt }: ReferringMarket,
@@ -166,7 +166,7 @@ export function referenceWarnings(
   return warnings;
 }
 
-/** `pm:xau needs 1 source and has 0: pyth needs a header with the key, …` */
+/** Such as `pm:xau needs 1 source and has 0: pyth needs a header with the key, …`. */
 export function tooFewSources(
   { key, quorum, sources }: FeedDefinition,
   usable: number,

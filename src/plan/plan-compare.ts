@@ -6,7 +6,7 @@ import type { Direction, PolicyField } from "../domain/policy/fields.ts";
 import { isPolicyField } from "../domain/policy/values.ts";
 import type { DesiredKey, PlanItem } from "./plan-types.ts";
 
-/** A field in its three values. Undefined: not stated there. */
+/** The three values of a field; undefined where a source does not state it. */
 interface ThreeWay {
   field: string;
   base: Json | undefined;
@@ -14,17 +14,17 @@ interface ThreeWay {
   live: Json;
   /** The live value that an earlier apply was told to keep. */
   adopted: Json | undefined;
-  /** What writing the desired value would do. */
+  /** The effect of writing the desired value. */
   direction: Direction;
 }
 
-/** What one part of the planner contributes to the plan. */
+/** The contribution of one part of the planner. */
 export interface Findings {
   items: PlanItem[];
   warnings: string[];
 }
 
-/** The three-way comparison; empty when the live value is what the file wants. */
+/** Compares the three values; the result is empty when the live value is the desired one. */
 export function compare({ field, base, desired, live, adopted, direction }: ThreeWay): PlanItem[] {
   if (isSame(desired, live)) return [];
   const wasKept = adopted !== undefined && isSame(adopted, live);
@@ -40,7 +40,7 @@ export function policyFieldOf({ field }: PlanItem): PolicyField | undefined {
   return name !== field && isPolicyField(name) ? name : undefined;
 }
 
-/** Whether an item gives a market a key, and is nothing that was changed live or in a value. */
+/** Whether an item only gives a market a key, and is not a change of a value. */
 export function isNaming({ kind, problem }: Pick<PlanItem, "kind" | "problem">): boolean {
   return (kind === "move" || kind === "import") && problem === undefined;
 }
@@ -51,7 +51,7 @@ export function createdMarket({ field, live, problem }: PlanItem): string | unde
   return key !== field && live === null && problem === undefined ? key : undefined;
 }
 
-/** A key as plans and documents show it; scopes that are usual for its type are left out. */
+/** The text of a key in plans and documents; leaves out the usual scopes of its type. */
 export function keyText({
   type,
   fingerprint,
@@ -78,10 +78,10 @@ const PLANNED = new Set([
   "treasury.capitalUsd",
 ]);
 
-/** The setting that takes effect with the apply, because the database uses it; others wait for the server's next start. */
+/** The setting that takes effect with the apply, because the database uses it; others wait for a server's start. */
 export const SEARCH = "markets.search";
 
-/** The paths of the other settings that differ between two documents; a list counts as one value. */
+/** Paths of the other settings that differ between two documents; a list counts as one value. */
 export function changedSettings(before: Partial<ConfigDocument>, after: ConfigDocument): string[] {
   return differences(before, after, "");
 }

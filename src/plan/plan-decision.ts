@@ -7,55 +7,55 @@ import { counted } from "../domain/text.ts";
 import { createdMarket, isNaming, policyFieldOf } from "./plan-compare.ts";
 import type { BrokenRule, Desired, Freeze, LiveConfig, Plan, PlanItem, Refusal } from "./plan-types.ts";
 
-/** Where the file says what the house may put into markets. */
+/** The field with the capital of the house. */
 export const CAPITAL_FIELD = "treasury.capitalUsd";
 
-/** The answers that a person or flags gave to the questions of a plan. */
+/** The answers to the questions of a plan, from a person or from options. */
 export interface Choices {
   onDrift: "fail" | "adopt" | "overwrite";
   acceptLoosening: boolean;
-  /** Names of rules whose question was answered with a yes; none unless given. */
+  /** Names of approved rules (default: none). */
   acceptedRules?: readonly string[] | undefined;
-  /** Whether to carry it out although the tenant is frozen; not unless given. */
+  /** Whether to apply although the tenant is frozen (default: no). */
   breakFreeze?: boolean | undefined;
 }
 
-/** The request that carries out a plan, but for what only the one who sends it knows. */
+/** The request that carries out a plan, without the fields that only its sender knows. */
 export type Writes = Omit<WireInput<"applyConfig">, "gitCommit" | "rollbackTo" | "feeds">;
 
-/** Items that no flag accepts: the file must change. */
+/** Items that no option accepts: the files must change. */
 export function blockers({ items }: Plan): PlanItem[] {
   return items.filter(({ problem }) => problem !== undefined);
 }
 
-/** What the new markets of a plan take beyond what the treasury will hold, in USD; undefined where it can fund them. */
+/** The USD that the treasury lacks for a plan's new markets; undefined where it can fund them. */
 export function shortage({ money }: Pick<Plan, "money">): string | undefined {
   if (!money || money.newMarkets.count === 0) return undefined;
   const { nowUsd, addedUsd, afterUsd } = money.treasury;
-  // To the micro-dollar: sums of doubles may lie a little below zero.
+  // To the micro-dollar, because sums of doubles may be a little below zero.
   if (Math.round(afterUsd * 1e6) >= 0) return undefined;
   const { count, worstCaseLossUsd } = money.newMarkets;
   const usd = (amount: number) => `${Number(amount.toFixed(6))} USD`;
-  return `the treasury cannot fund ${counted(count, "new market")}: ${usd(worstCaseLossUsd)} are needed, and ${usd(nowUsd + addedUsd)} will be there`;
+  return `the treasury cannot fund ${counted(count, "new market")}: they need ${usd(worstCaseLossUsd)}, and the treasury will hold ${usd(nowUsd + addedUsd)}`;
 }
 
-/** Fields whose live value was changed other than by an apply of the file. */
+/** Items whose live value was changed other than by an apply of the file. */
 export function contested({ items }: Plan): PlanItem[] {
   return items.filter(({ kind, problem }) => (kind === "drift" || kind === "conflict") && problem === undefined);
 }
 
-/** Items that would be written under a choice. */
+/** The items that would be written under a choice. */
 export function written(plan: Plan, { onDrift }: Pick<Choices, "onDrift">): PlanItem[] {
   const isContested = new Set(contested(plan));
   return plan.items.filter((item) => item.kind !== "adopted" && (onDrift === "overwrite" || !isContested.has(item)));
 }
 
-/** Of those, the ones that need `--accept-loosening`. */
+/** The written items that need `--accept-loosening`. */
 export function loosening(plan: Plan, choices: Pick<Choices, "onDrift">): PlanItem[] {
   return written(plan, choices).filter(({ direction }) => direction === "loosens");
 }
 
-/** Rules that deny a plan; those that ask a person, where there is something to say yes to, unless they were accepted. */
+/** Rules that deny a plan, and rules without the approval that they ask for if there is anything to approve. */
 export function standingRules(
   { rules = [], empty }: Pick<Plan, "rules" | "empty">,
   { acceptedRules = [] }: Pick<Choices, "acceptedRules"> = {},
@@ -66,12 +66,12 @@ export function standingRules(
   };
 }
 
-/** Whether a freeze stops a plan. It stops an empty one too: an apply also brings the schema forward. */
+/** Whether a freeze stops a plan. It also stops an empty plan, because an apply also migrates the schema. */
 export function isFrozen({ freeze }: Pick<Plan, "freeze">, { breakFreeze }: Pick<Choices, "breakFreeze">): boolean {
   return freeze !== undefined && breakFreeze !== true;
 }
 
-/** Everything for which {@link decide} refuses a plan under a choice; empty for a plan that an apply carries out. */
+/** All reasons for which {@link decide} refuses a plan under a choice; empty for a plan that an apply carries out. */
 export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
   const stopped = choices.onDrift === "fail" ? contested(plan) : [];
   const loosened = choices.acceptLoosening ? [] : loosening(plan, choices);
@@ -92,7 +92,7 @@ export function refusalsOf(plan: Plan, choices: Choices): Refusal[] {
 }
 
 /**
- * What a plan writes, once everything that it asks is decided.
+ * The writes of a plan, once all its questions are decided.
  * @throws Fault FROZEN, or REFUSED naming the fields and the flag; then nothing may be written
  */
 export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: Choices): Writes {
@@ -124,7 +124,7 @@ export function decide(plan: Plan, desired: Desired, live: LiveConfig, choices: 
   return writesOf(plan, desired, live, choices);
 }
 
-/** What a plan writes under a choice, whether or not it may. */
+/** The writes of a plan under a choice, whether or not they are allowed. */
 export function writesOf(plan: Plan, desired: Desired, live: LiveConfig, choices: Choices): Writes {
   const items = written(plan, choices);
   const writes = (field: string) => items.some((item) => item.field === field);
@@ -134,7 +134,7 @@ export function writesOf(plan: Plan, desired: Desired, live: LiveConfig, choices
   return {
     tenant: plan.tenant,
     ifVersion: plan.liveVersion,
-    // A plan states thresholds whole.
+    // A plan always states all thresholds.
     policy: policyOf(items) as Writes["policy"],
     kycRequired: writes("kyc.required") ? document.kyc.required : live.kycRequired,
     liquidityUsd: writes("markets.liquidityUsd") ? document.markets.liquidityUsd : live.liquidityUsd,
@@ -150,7 +150,7 @@ export function writesOf(plan: Plan, desired: Desired, live: LiveConfig, choices
   };
 }
 
-/** `acme is frozen until 2030-01-31T18:00:00.000Z by admin:ops: "release"`. */
+/** Such as `acme is frozen until 2030-01-31T18:00:00.000Z by admin:ops: "release"`. */
 export function freezeSaid(tenant: string, { frozenUntil, reason, by }: Freeze): string {
   return `${tenant} is frozen until ${frozenUntil} by ${by}: "${reason}"`;
 }
@@ -158,7 +158,7 @@ export function freezeSaid(tenant: string, { frozenUntil, reason, by }: Freeze):
 function frozen(tenant: string, freeze: Freeze): Fault {
   return new Fault(
     "FROZEN",
-    `${freezeSaid(tenant, freeze)}; nothing was written. --break-freeze with --reason TEXT goes on all the same`,
+    `${freezeSaid(tenant, freeze)}; nothing was written. --break-freeze with --reason TEXT applies all the same`,
   );
 }
 
@@ -171,11 +171,11 @@ function driftHint(open: readonly PlanItem[], { stored }: Desired): string {
   const ways = [
     ...(writable.length === 0
       ? []
-      : [`\`pmctl drift --write\` puts ${writable.length === open.length ? "them" : "the others"} into the file`]),
-    ...(keys.length === 0 ? [] : ["a key's value is put where its reference in the file points"]),
-    ...(conflicts.length === 0 ? [] : ["what the file changed too is decided there"]),
+      : [`\`pmctl drift --write\` writes ${writable.length === open.length ? "them" : "the others"} into the file`]),
+    ...(keys.length === 0 ? [] : ["put a key's value where its reference in the file points"]),
+    ...(conflicts.length === 0 ? [] : ["decide in the file on values that it changed too"]),
   ];
-  // Exceptions first, so that "the others" is what is left.
+  // Exceptions first, so that "the others" means the rest.
   return `${ways.reverse().join("; ")}; --on-drift overwrite writes the file's values, --on-drift adopt keeps the live ones`;
 }
 
@@ -215,8 +215,8 @@ function policyOf(items: readonly PlanItem[]): PolicyPatch {
 }
 
 /**
- * The file's key replaces every other key of its name. A plan may be without the value of a key: no server takes such a key,
- * since it has no hash.
+ * The file's key replaces every other key of its name. A plan may lack a key's value; a server refuses such a key,
+ * because it has no hash.
  */
 function keysOf(items: readonly PlanItem[], desired: Desired, live: LiveConfig): Pick<Writes, "keys" | "revoke"> {
   const names = new Set(
@@ -244,7 +244,7 @@ function marketsOf(items: readonly PlanItem[], { document, stored = document }: 
   });
 }
 
-/** The markets that get another key, or their first one. */
+/** The markets that get a new key, or their first key. */
 function namesOf(items: readonly PlanItem[], live: LiveConfig): { marketId: string; key: string; from?: string }[] {
   return items.filter(isNaming).flatMap(({ field, kind, live: from }) => {
     if (kind === "import") return [{ marketId: String(from), key: field.replace(/^markets\./, "") }];
@@ -269,7 +269,7 @@ function statesOf(
 
 /** The live values that stay adopted, and those that this apply adopts. */
 function adoptedOf(plan: Plan, { onDrift }: Choices): ConfigDocument["adopted"] {
-  // Of what stays adopted the live value is the one that was kept, under whichever key its market had then.
+  // A value that stays adopted is the kept live value, under the key that its market had then.
   const still = plan.items.filter(({ kind }) => kind === "adopted").map((item) => [item.field, item.live]);
   const now = onDrift === "adopt" ? contested(plan).map((item) => [item.field, item.live]) : [];
   return Object.fromEntries([...still, ...now]);

@@ -18,7 +18,7 @@ import type { Desired, DesiredKey, LiveConfig } from "./plan-types.ts";
 
 /**
  * The state that the tenant's files describe.
- * @param targets the fields that alone are meant
+ * @param targets the only fields to plan
  */
 export function desiredByFiles(
   { config, markets }: Tenant,
@@ -42,7 +42,7 @@ export function desiredByFiles(
 }
 
 /**
- * The document of an earlier apply. It holds no values of keys, so keys stay as they are.
+ * The document of an earlier apply. It contains no values of keys, so keys stay as they are.
  * @param stated sections of the policy that later applies stated or changed
  * @throws Fault REFUSED when this version cannot read the document
  */
@@ -67,28 +67,27 @@ export function desiredByApply(
   };
 }
 
-/** Where the parts of a document stand whose fields go by another name in plans. */
+/** Places in a document whose fields have another name in plans. */
 const PLACES = [
   ["keyring", "keys."],
   ["declared", "markets."],
 ] as const;
 
-/** Whether a field is one of the targets, or lies below one. */
+/** Whether a field is a target, or is below one. */
 export function isTargeted(field: string, targets: readonly string[]): boolean {
   return targets.some((target) => field === target || field.startsWith(`${target}.`));
 }
 
 /**
- * What is wanted of some fields only: all others stay as they were last applied, in the document too, so that a later plan
- * still shows them.
+ * The desired state when only some fields are targets: all others stay as they were last applied. The stored document
+ * keeps them too, so that a later plan still shows them.
  * @param named such as `policy`, `policy.feeBps` or `markets.rain`
  * @throws Fault USAGE for a tenant that was never applied, NOT_FOUND for a target that neither document has
  */
 export function onlyTargets(desired: Desired, { document: applied }: LiveConfig, named: readonly string[]): Desired {
-  if (applied === null)
-    throw new Fault("USAGE", "--target chooses among what was applied: the first apply is of the whole files");
+  if (applied === null) throw new Fault("USAGE", "--target needs an earlier apply: apply the whole files first");
   const base = applied as ConfigDocument;
-  // A market that gets another key leaves its place under the old one.
+  // A market that gets a new key leaves its place under the old one.
   const left = Object.entries(desired.moved ?? {}).filter(([key]) => isTargeted(`markets.${key}`, named));
   const targets = [
     ...named,
@@ -96,13 +95,13 @@ export function onlyTargets(desired: Desired, { document: applied }: LiveConfig,
   ];
   const known = [...fieldsOfDocument(base), ...fieldsOfDocument(desired.document)];
   const unknown = targets.filter((target) => !known.some((field) => isTargeted(field, [target])));
-  if (unknown.length > 0) throw new Fault("NOT_FOUND", `Nothing in the files is called ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new Fault("NOT_FOUND", `The files have no field ${unknown.join(", ")}`);
   const document = merged(base, desired.document, "", targets) as ConfigDocument;
   const adopted = Object.fromEntries(Object.entries(base.adopted).filter(([field]) => !isTargeted(field, targets)));
   return { ...desired, document: { ...document, adopted }, targets };
 }
 
-/** The applied value of a part, with what is targeted as it is wanted. */
+/** The applied value of a section, with the desired values of its targets. */
 function merged(
   applied: Json | undefined,
   wanted: Json | undefined,
@@ -116,7 +115,7 @@ function merged(
     const value = merged(before[name], after[name], childField(field, name), targets);
     return value === undefined ? [] : [[name, value] as const];
   });
-  // A section without a target that was never applied stays away.
+  // A section without a target that was never applied stays absent.
   return parts.length === 0 && applied === undefined ? undefined : Object.fromEntries(parts);
 }
 
@@ -126,7 +125,7 @@ function childField(field: string, name: string): string {
   return field === "" ? name : `${field}.${name}`;
 }
 
-/** What was live after an apply: its document, with the live values that it kept in place of the file's. */
+/** The live state after an apply: its document, with the live values that it kept in place of the file's. */
 function meantBy(document: ConfigDocument): ConfigDocument {
   const { adopted } = document;
   const kept = <Value extends Json>(field: string, stated: Value): Value =>
@@ -150,7 +149,7 @@ function meantBy(document: ConfigDocument): ConfigDocument {
 }
 
 /**
- * The policy of an earlier apply with the fields that only later applies stated, as they were live after the earlier one.
+ * The policy of an earlier apply. Fields that only later applies stated get their live values from after it.
  * @param stated sections of the policy that later applies stated or changed
  * @param live the whole policy after the earlier apply
  */
@@ -165,7 +164,7 @@ function takenBack(policy: PolicyPatch, stated: ReadonlySet<string>, live: Polic
   );
 }
 
-/** By key of an earlier document, the key that the market got since, where the document knows no market under that one. */
+/** The present key of a market by its key in an earlier document, unless that document uses the present one too. */
 function movedBack({ declared }: ConfigDocument, { markets }: Pick<LiveConfig, "markets">): Record<string, string> {
   const moved = markets.flatMap(({ key, formerKeys }) => {
     const earlier = Object.hasOwn(declared, key) ? undefined : formerKeys.find((each) => Object.hasOwn(declared, each));
@@ -174,19 +173,19 @@ function movedBack({ declared }: ConfigDocument, { markets }: Pick<LiveConfig, "
   return Object.fromEntries(moved);
 }
 
-/** A tenant around a rollback. */
+/** A tenant before and after a rollback. */
 interface RolledBack {
   before: Pick<LiveConfig, "document">;
-  /** After the rollback. */
+  /** The live state after the rollback. */
   live: LiveConfig;
-  /** What the tenant file says now; servers take their settings from it. */
+  /** The present tenant file, from which servers take their settings. */
   file: ConfigDocument;
 }
 
 /**
- * The fields that a rollback did not restore: no document holds the values of keys, and capital and markets cannot be
+ * The fields that a rollback did not restore: no document has the values of keys, and capital and markets cannot be
  * taken back.
- * @param applied the earlier document, with what was to be taken back of later ones
+ * @param applied the earlier document, with the values that the rollback took back
  */
 export function leftBy(applied: ConfigDocument, { before, live, file }: RolledBack): string[] {
   const base = before.document ?? {};
@@ -219,7 +218,7 @@ function keysLeft({ keyring }: ConfigDocument, base: Partial<ConfigDocument>, li
   return [...names].filter(differs).map((name) => `keys.${name}`);
 }
 
-/** Only open and suspended markets: a document states nothing else of a market. */
+/** Only open and suspended markets, because a document states no other state. */
 function marketsLeft({ declared }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
   return live.markets
     .filter(({ status }) => status === "open" || status === "suspended")

@@ -13,7 +13,7 @@ const USUAL_PAGES = PagesSection.parse({});
 
 /** The document of a tenant's files. */
 export function documentOf(
-  // Labels and rules are the operator's own order among tenants and plans: a server never reads them.
+  // Labels and rules are for the operator's commands: a server never reads them.
   { source, labels, rules, ...config }: TenantConfig,
   markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
@@ -37,8 +37,8 @@ export function documentOf(
       allowPorts: [...new Set(network.allowPorts)].sort((a, b) => a - b),
       allowHosts: sorted(network.allowHosts),
     },
-    // Settings that came later stand here only where a file states another value than the usual one, so that a plan after
-    // an upgrade does not list them.
+    // A newer setting is included only if a file states another value than the default, so that a plan after an upgrade
+    // does not list it.
     embed: {
       ...unusual({ ...embed, theme: { ...embed.theme, overridable: sorted(embed.theme.overridable) } }, USUAL_EMBED),
       allowedOrigins: sorted(embed.allowedOrigins),
@@ -55,12 +55,12 @@ export function documentOf(
   return JSON.parse(canonicalJson(document)) as ConfigDocument;
 }
 
-/** By key, the keys that markets of the files had before. */
+/** Former keys of the files' markets, by their key. */
 export function movedOf(markets: readonly PlacedMarket[]): Record<string, string> {
   return Object.fromEntries(markets.flatMap(({ key, moved }) => (moved === undefined ? [] : [[key, moved]])));
 }
 
-/** By key, the ids of the markets that files take over. */
+/** Ids of the markets that files take over, by key. */
 export function importsOf(markets: readonly PlacedMarket[]): Record<string, string> {
   return Object.fromEntries(markets.flatMap(({ key, import: id }) => (id === undefined ? [] : [[key, id]])));
 }
@@ -70,7 +70,7 @@ function declaredTerms(market: PlacedMarket): DeclaredTerms {
   return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
 }
 
-/** The entries that differ from the usual ones. */
+/** The entries that differ from the defaults. */
 function unusual(section: Record<string, Json | undefined>, usual: Record<string, Json | undefined>) {
   const entries = Object.entries(section).filter(
     ([name, value]) => value !== undefined && !isSame(value, usual[name] ?? null),

@@ -11,8 +11,8 @@ import { compare, type Findings, keyText } from "./plan-compare.ts";
 import type { Desired, DesiredKey, LiveConfig, LiveKey } from "./plan-types.ts";
 
 /**
- * API keys by name. A key that was created live and is in no document is left alone; one that left the file is
- * revoked, unless it was changed live since.
+ * Compares API keys by name. Leaves alone a key that was created live and is in no document. Revokes a key that left
+ * the file, unless it was changed live since.
  */
 export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const findings: Findings = { items: [], warnings: [] };
@@ -20,21 +20,21 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
   const { keyring = {}, adopted = {} } = base;
   const lacking = keys.filter(({ hash }) => hash === undefined).map(({ name }) => `keys.${name}`);
   if (lacking.length > 0)
-    findings.warnings.push(`values that are not at hand here are taken to be the live ones: ${lacking.join(", ")}`);
+    findings.warnings.push(`values that are missing here count as the live ones: ${lacking.join(", ")}`);
   for (const key of keys) {
-    // A key whose expiry in the file has passed needs no live counterpart.
+    // An expired key of the file needs no live key.
     if (endOf(key) <= Date.parse(live.now)) continue;
     const desired = keyText(key);
     const current = liveText(live, key.name, [desired, keyring[key.name]]);
     const isLeaked = live.endedKeys.some(({ leaked, fingerprint }) => leaked && fingerprint === key.fingerprint);
     const items = compare({
       field: `keys.${key.name}`,
-      // Null and not undefined: to replace a key that was created live under the name is drift, not a change.
+      // Null, not undefined: replacing a key that was created live under this name is drift, not a change.
       base: keyring[key.name] ?? null,
       desired,
       live: current,
       adopted: adopted[`keys.${key.name}`],
-      // A value that leaked is refused whatever the operator accepts.
+      // A leaked value is refused whatever the operator accepts.
       direction: isLeaked ? "neutral" : revives(key, live, keyring[key.name], current) ? "loosens" : reachOf(key, live),
     });
     const problem = `the value of ${key.reference ?? key.name} was ended as leaked; put a new value there`;
@@ -59,9 +59,9 @@ export function planKeys({ keys }: Desired, base: Partial<ConfigDocument>, live:
 }
 
 /**
- * Whether the file's key would make a value work again that was revoked, or work longer than it does live.
- * @param base what was applied under the name
- * @param current what is in force under it
+ * Whether the file's key would revive a revoked value, or make a value last longer than it does live.
+ * @param base the applied key of that name
+ * @param current the live key of that name
  */
 function revives(key: DesiredKey, live: LiveConfig, base: string | undefined, current: string | null): boolean {
   if (current === null && base !== undefined) return true;
@@ -75,8 +75,8 @@ function endOf({ expiresAt }: Pick<LiveKey, "expiresAt">): number {
 }
 
 /**
- * Whether a key may do more than before, from more places, or less. What counts is the value, which may go by another
- * name from now on; a new value of a name is compared with the one that it replaces.
+ * Whether a key may do more than before, from more places, or less. The value decides, which may get another name; a
+ * new value of a name is compared with the one that it replaces.
  */
 function reachOf(key: DesiredKey, live: LiveConfig): Direction {
   const before = live.keys.find(({ fingerprint }) => fingerprint === key.fingerprint) ?? newestFirst(live, key.name)[0];
@@ -87,14 +87,14 @@ function reachOf(key: DesiredKey, live: LiveConfig): Direction {
 
 type Reach = Pick<DesiredKey, "scopes" | "from">;
 
-/** Whether one key may do all that another may, from all its places. */
+/** Whether one key may do everything that another may, from all its places. */
 function reaches(a: Reach, b: Reach): boolean {
   return coversScopes(a.scopes, b.scopes) && coversRanges(a.from, b.from);
 }
 
 /**
- * The fingerprint to assume for a key whose value is not available: that of the live key of its name, and of several
- * the one that was applied.
+ * The fingerprint to assume for a key whose value is missing: the live one of its name, or the applied one if several
+ * are live.
  */
 export function assumedFingerprint(name: string, live: LiveConfig): string {
   const applied = live.document?.keyring?.[name];
@@ -108,7 +108,7 @@ function newestFirst(live: LiveConfig, name: string): LiveKey[] {
     .toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
 }
 
-/** A name's live key as text. While a rotation leaves two in force, the first one of `wanted` counts, else the newest. */
+/** The live key of a name as text. In a rotation two are live: the first one of `wanted` counts, else the newest. */
 export function liveText(live: LiveConfig, name: string, wanted: readonly (string | undefined)[]): string | null {
   const texts = newestFirst(live, name).map(keyText);
   const fitting = wanted.find((text) => text !== undefined && texts.includes(text));
@@ -116,10 +116,10 @@ export function liveText(live: LiveConfig, name: string, wanted: readonly (strin
 }
 
 /**
- * References to secrets that the last applied document does not have at their place, or that go to another host: a
- * reviewer of the plan sees what the file wants to read and where it sends it. Such a reference loosens, except for a
- * tenant that was never applied, and for a secret that only moves between its place and the list of previous secrets
- * beside it, because then it has no new reader.
+ * Compares references to secrets with the last applied document, by place and by receiving host, so that a reviewer
+ * sees what the file wants to read and where it sends it. A new reference loosens. Exceptions are a tenant that was
+ * never applied, and a secret that only moves between its place and the list of previous secrets there, because it gets
+ * no new reader.
  */
 export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const before = usesOf(base);
@@ -138,11 +138,11 @@ export function planSecrets({ document }: Desired, base: Partial<ConfigDocument>
   return { items, warnings: [] };
 }
 
-/** Groups of places whose secrets are replaced one by one: the current one, and the previous ones beside it. */
+/** Groups of places whose secrets are rotated: the current one and its previous ones. */
 const ROTATING: readonly (string | undefined)[] = ["audit", "anchors", "outbound", "jwt", "resolution"];
 
 interface Use {
-  /** Equal for equal uses. It holds a program's arguments, so it is never shown. */
+  /** Equal for equal uses. Contains a program's arguments, so it is never shown. */
   id: string;
   /** Equal for a secret that only becomes the current or a previous one at its place. */
   slotId: string;
@@ -151,7 +151,7 @@ interface Use {
 }
 
 function usesOf(document: Partial<ConfigDocument>): Use[] {
-  // Markets, adopted values and policies hold free data, which may look like a reference.
+  // Markets, adopted values and policies contain free data, which may look like a reference.
   const { declared: _, adopted: __, keyring: ___, policy: ____, ...sections } = document;
   const hosts = Map.groupBy(destinationsOf(sections as StatedSections), ({ path }) => formatPath(path));
   const uses = referencesIn(sections).map(({ reference, path }): Use => {
@@ -170,7 +170,7 @@ function fieldOf(reference: SecretPlace["reference"]): string {
   return `secrets.${"exec" in reference ? `exec ${reference.exec[0]}` : describeReference(reference)}`;
 }
 
-/** A path with the names of list entries instead of their indexes: reordering a list changes no place. */
+/** A path with the names of list entries in place of their indexes, so that reordering a list changes no place. */
 function namedSteps(document: object, path: Path): string[] {
   let value: unknown = document;
   return path.flatMap((step) => {

@@ -4,15 +4,15 @@ import { isSame } from "../domain/audit/audit-link.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { AppliedMarket, Desired, LiveConfig, PlanItem, UnsettledMarket } from "./plan-types.ts";
 
-/** Terms that traders have traded on, so a market keeps them. */
+/** Terms that cannot change, because traders have traded on them. */
 const FIXED = ["question", "kind", "closeAt"] as const;
 /** Terms that have an effect only when a market is created. */
 const FIRST = ["category", "p0", "resolutionRef", "meta", "liquidityUsd"] as const;
 
-/** A market's terms as files state them, with its closing time as plans and the live configuration have it. */
+/** A market's terms from files, with its closing time in the form of plans and of the live configuration. */
 type StatedTerms = Omit<DeclaredTerms, "closeAt"> & { closeAt: string };
 
-/** Markets by key: created once or taken over, moved to other keys, suspended and resumed, and nothing else. */
+/** Plans markets by key: creates or takes over, renames, suspends and resumes them, and does nothing else. */
 export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const { document } = desired;
   const findings: Findings = { items: [], warnings: [] };
@@ -38,14 +38,14 @@ export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, liv
 }
 
 function undeclared({ key }: AppliedMarket, { stored }: Desired): string {
-  // A rollback compares with an earlier document, which says nothing of the files of today.
+  // A rollback compares with an earlier document, which knows nothing of today's files.
   if (stored) return `markets.${key} came after the apply to go back to; the market goes on`;
   return `markets.${key} is in no file; the market goes on (nothing here settles it). \`pmctl pull --markets --write\` writes one`;
 }
 
 interface KnownMarkets {
   now: ReadonlyMap<string, AppliedMarket>;
-  /** By the keys that they had before. */
+  /** By their former keys. */
   before: ReadonlyMap<string, AppliedMarket>;
 }
 
@@ -57,10 +57,10 @@ function knownMarkets({ markets }: LiveConfig): KnownMarkets {
 }
 
 /**
- * The market that a file means by a key: none where it is still to be created.
+ * The market that a file means by a key; none if it must be created.
  *
- * `moved` names a key that the market had before. It has done its work, and may stay, once no market has that key any more;
- * where none ever had it, the market is created as any other.
+ * `moved` names a former key of the market. Once no market has that key, `moved` has done its work and may stay; if no
+ * market ever had it, the market is created.
  */
 function findMarket(
   key: string,
@@ -79,8 +79,8 @@ function findMarket(
     };
   }
   if (Object.hasOwn(document.declared, from))
-    return { problem: `it was ${from} before, and ${from} is still declared: take one of the two out` };
-  if (market) return { market, problem: `${from} and ${key} are two markets, and both go on: take \`moved\` out` };
+    return { problem: `it was ${from} before, and ${from} is still declared: remove one of the two` };
+  if (market) return { market, problem: `${from} and ${key} are two markets, and both go on: remove \`moved\`` };
   if (owner && owner !== source) return { problem: `this key became ${owner.key}, and no other market gets it` };
   return { market: source, naming: { kind: "move", live: from } };
 }
@@ -101,11 +101,11 @@ function creation(key: string, terms: StatedTerms, { markets }: ConfigDocument, 
     direction: "neutral",
   };
   if (Date.parse(closeAt) > Date.parse(now)) return item;
-  return { ...item, kind: "conflict", problem: `it would close in the past (${closeAt}) and cannot be created` };
+  return { ...item, kind: "conflict", problem: `it cannot be created, its close is in the past (${closeAt})` };
 }
 
 function conflicts(key: string, terms: StatedTerms, market: AppliedMarket, isImported: boolean): PlanItem[] {
-  // A file that takes a market over says what it is: an `import` of another market would go unnoticed otherwise.
+  // A file that takes a market over must state its terms, or an `import` of the wrong market would go unnoticed.
   const fixed = isImported ? [...FIXED, ...FIRST] : FIXED;
   const way = isImported ? "state it as it is" : "put it back, or give the new market a key of its own";
   return differing(fixed, terms, market).map((term) => ({
@@ -134,11 +134,11 @@ function state(key: string, terms: StatedTerms, market: AppliedMarket, base: Par
 
 function ignored(key: string, terms: StatedTerms, market: AppliedMarket): string[] {
   return differing(FIRST, terms, market).map(
-    (term) => `markets.${key}.${term} counts only when the market is created; it stays as it was`,
+    (term) => `markets.${key}.${term} has an effect only when the market is created; it stays as it was`,
   );
 }
 
-/** The terms that a file states otherwise than they are. */
+/** The terms whose value in a file differs from the market's. */
 function differing<Term extends (typeof FIXED | typeof FIRST)[number]>(
   among: readonly Term[],
   terms: StatedTerms,
@@ -150,18 +150,18 @@ function differing<Term extends (typeof FIXED | typeof FIRST)[number]>(
   });
 }
 
-/** What a file means by a key. */
+/** The market that a file means by a key. */
 interface FoundMarket {
-  /** None where it is still to be created. */
+  /** Undefined if the market must be created. */
   market?: AppliedMarket | undefined;
-  /** How the market gets the key; undefined where it has it. `live` is the key or the id that it goes by until then. */
+  /** How the market gets the key; undefined if it has it. `live` is its present key or id. */
   naming?: { kind: "move" | "import"; live: string };
   problem?: string;
 }
 
 /**
- * What the key means once the file's `import` counts: the market of that id, where no market has the key yet. Where that
- * market has it already, `import` has done its work and may stay.
+ * Applies the file's `import`: the market with that id, if no market has the key yet. If the market has the key
+ * already, `import` has done its work and may stay.
  */
 function withImport(
   key: string,
@@ -174,23 +174,23 @@ function withImport(
   if (found.market) return { ...found, problem: `this key is the market ${found.market.id}'s, and not ${id}'s` };
   const keyed = markets.find((market) => market.id === id);
   if (keyed && Object.hasOwn(document.declared, keyed.key))
-    return { problem: `the market ${id} is ${keyed.key}, which is declared too: take one of the two out` };
+    return { problem: `the market ${id} is ${keyed.key}, which is declared too: remove one of the two` };
   if (keyed) return { problem: `the market ${id} has the key ${keyed.key}: \`moved: ${keyed.key}\` gives it this one` };
   const market = unkeyed.find((each) => each.id === id);
-  if (!market) return { problem: `the tenant has no market ${id} that is not settled` };
+  if (!market) return { problem: `the tenant has no unsettled market ${id}` };
   return { market: { ...market, key, formerKeys: [] }, naming: { kind: "import", live: id } };
 }
 
-/** A market as a file is to state it; dollars, and `closeAt` in ISO 8601. */
+/** A market in the form of a file: dollars, and `closeAt` in ISO 8601. */
 export type PulledMarket = ReturnType<typeof asStated>;
 
-/** A key has no more. */
+/** The longest key. */
 const MOST_CHARACTERS = 64;
 
 /**
- * The unsettled markets that no file states, as files would: with the id in `import`, and with the key that they have, or one
- * made of the question.
- * @param taken further names that no key may be made of
+ * The unsettled markets that no file states, in the form of files: with the id as `import`, and with their key, or one
+ * made from the question.
+ * @param taken further names that no new key may have
  */
 export function pulledMarkets(
   unsettled: readonly UnsettledMarket[],
@@ -215,7 +215,7 @@ function asStated(key: string, { id, status, key: _, ...terms }: UnsettledMarket
   return { key, import: id, ...terms, state };
 }
 
-/** The question in the characters of a key, with a number behind it where that one is used. */
+/** The question in the characters of a key, with a number at the end if that key is taken. */
 export function freeKey(question: string, used: ReadonlySet<string>): string {
   const plain = question.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const slug = plain.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "market";

@@ -11,53 +11,53 @@ import type { Replay } from "../replay/replay.ts";
 export interface DesiredKey {
   name: string;
   type: "admin" | "public";
-  /** SHA-256 of the value, for the database; plans show the fingerprint. Undefined where the value is not available. */
+  /** SHA-256 of the value, for the database; plans show the fingerprint. Undefined where the value is missing. */
   hash: string | undefined;
   fingerprint: string;
-  /** Where its value stands, such as `ACME_ADMIN_KEY`. */
+  /** The place of its value, such as `ACME_ADMIN_KEY`. */
   reference?: string | undefined;
   scopes: readonly Scope[];
-  /** CIDR ranges; none is anywhere. */
+  /** CIDR ranges; empty for anywhere. */
   from: readonly string[];
-  /** ISO 8601. */
+  /** In ISO 8601. */
   expiresAt: string | null;
 }
 
-/** The state that a tenant is to have. */
+/** The state that a tenant should have. */
 export interface Desired {
   document: ConfigDocument;
-  /** The document to store where it differs: a rollback stores the earlier apply's document again. */
+  /** The document to store if it differs: a rollback stores the earlier apply's document again. */
   stored?: ConfigDocument | undefined;
-  /** Undefined leaves keys alone: a rollback has no values for them. */
+  /** Undefined leaves keys alone, because a rollback has no values for them. */
   keys: readonly DesiredKey[] | undefined;
-  /** By key, the key that a market had before. */
+  /** A market's former key, by its key. */
   moved?: Readonly<Record<string, string>> | undefined;
-  /** By key, the id of a market that the files take over. */
+  /** The id of a market that the files take over, by key. */
   imports?: Readonly<Record<string, string>> | undefined;
   /** Of the tenant file and the market files. */
   fileSha256: string;
-  /** Of an earlier apply's files; undefined where the files at hand are meant. */
+  /** Commit of an earlier apply's files; undefined for the files of this directory. */
   gitCommit?: string | null | undefined;
-  /** The fields that alone are planned; undefined for all. */
+  /** The only fields to plan; undefined for all. */
   targets?: readonly string[] | undefined;
-  /** What was asked for, whatever is live: by it a repeat under an idempotency key is recognised. */
+  /** What the line asked for, whatever is live; identifies a repeat under an idempotency key. */
   asked?: Json | undefined;
 }
 
-/** The state that a tenant has, as the server tells it: dollars, and instants in ISO 8601. */
+/** The state that a tenant has, from the server: dollars, and instants in ISO 8601. */
 export interface LiveConfig extends Omit<WireResult<"getConfig">, "document"> {
-  /** The last applied document, which may lack a section of today; null before the first apply. */
+  /** The last applied document, which may lack a newer section; null before the first apply. */
   document: Partial<ConfigDocument> | null;
-  /** The unsettled markets without a key, read where files take one over. */
+  /** The unsettled markets without a key, read if files take one over. */
   unkeyed?: readonly UnsettledMarket[] | undefined;
 }
 
 export type LiveKey = LiveConfig["keys"][number];
 
-/** A market with a key, as it stands. */
+/** A market with a key, in its present state. */
 export type AppliedMarket = LiveConfig["markets"][number];
 
-/** A market that is not settled, with a key or without one. */
+/** An unsettled market, with or without a key. */
 export type UnsettledMarket = WireResult<"listUnsettledMarkets">["items"][number];
 
 /** The feeds that a tenant's markets may refer to. */
@@ -68,21 +68,21 @@ export interface FeedsOfTenant {
   lacking: ReadonlyMap<string, string>;
 }
 
-/** What a plan depends on beside the files and what is live. */
+/** The facts that a plan depends on in addition to the files and the live state. */
 export interface Facts {
   feeds: FeedsOfTenant;
   /** The last price of each feed that new markets refer to, as decimal text. */
   prices: ReadonlyMap<string, string | null>;
-  /** Of the key in use; undefined where no scopes bind. */
+  /** Scopes of the key in use; undefined where scopes do not apply. */
   scopes: readonly Scope[] | undefined;
-  /** What changed rules would have meant for the last 30 days; null where none changes. */
+  /** The effect of changed rules on the last 30 days; null where no rule changes. */
   trades: PlanMoney["trades"];
 }
 
-/** Why applies and rollbacks are refused for a while, and until when. */
+/** Why applies and rollbacks are refused, and until when. */
 export type Freeze = LiveConfig["freeze"] & { frozenUntil: string };
 
-/** The audit entry that changed a live value last. */
+/** The audit entry that last changed a live value. */
 export interface Blame {
   seq: number;
   ts: string;
@@ -100,41 +100,41 @@ export interface BrokenRule {
 type PlanKind =
   /** The file changed, or states something for the first time. */
   | "change"
-  /** Something live changed. */
+  /** The live value changed. */
   | "drift"
-  /** Both did. */
+  /** Both changed. */
   | "conflict"
-  /** Something live changed, and an apply was told to keep it. */
+  /** The live value changed, and an apply was told to keep it. */
   | "adopted"
-  /** A market gets another key; `live` is the one that it has. */
+  /** A market gets another key; `live` is its present one. */
   | "move"
-  /** The files take over a market that was made otherwise, and give it its first key; `live` is its id. */
+  /** The files take over a market that was created otherwise, and give it its first key; `live` is its id. */
   | "import";
 
-/** One managed field whose live value is not the file's. */
+/** A managed field whose live value differs from the file's. */
 export interface PlanItem {
   /** Such as `policy.maxTradeUsd`, `keys.ops` or `markets.rain-2030`. */
   field: string;
   kind: PlanKind;
-  /** As last applied; null when it was not stated. */
+  /** The last applied value; null when none was stated. */
   base: Json;
-  /** As the file has it; null for a key to be revoked. */
+  /** The value in the file; null for a key to be revoked. */
   desired: Json;
   live: Json;
-  /** What writing the file's value would do. */
+  /** The effect of writing the file's value. */
   direction: Direction;
   by?: Blame | undefined;
-  /** Why only a change of the file resolves it. */
+  /** Why only a change of the files resolves the item. */
   problem?: string | undefined;
 }
 
-/** Why an unattended apply would refuse a plan. */
+/** A reason for which an unattended apply would refuse a plan. */
 export interface Refusal {
-  /** `approval`: a rule that wants a person's yes. */
+  /** `approval`: a rule needs a person's approval. */
   reason: "drift" | "conflict" | "loosening" | "rule" | "freeze" | "approval";
-  /** Such as `policy.maxTradeUsd`; null where the refusal is about the tenant as a whole. */
+  /** Such as `policy.maxTradeUsd`; null for a reason that concerns the whole tenant. */
   field: string | null;
-  /** What would accept it on the command line; null where only a change of the files helps. */
+  /** The option that accepts it; null where only a change of the files helps. */
   flag: string | null;
 }
 
@@ -146,28 +146,28 @@ export interface PlanMoney {
   trades: WireOutput<"previewPolicy"> | null;
 }
 
-/** What an apply would do. It holds no secret. */
+/** What an apply would do. Contains no secret. */
 export interface Plan {
   tenant: string;
   fileSha256: string;
-  /** The version of the tenant's row that it was made on. */
+  /** The version of the tenant's row that the plan is based on. */
   liveVersion: number;
-  /** Whether an apply would leave everything as it is. */
+  /** Whether an apply would change nothing. */
   empty: boolean;
   items: PlanItem[];
-  /** Paths of settings that differ from the last applied document and that the plan has no items for. */
+  /** Paths of settings that differ from the last applied document and have no items. */
   settings: string[];
-  /** The fields that alone were planned; undefined for all. */
+  /** The only planned fields; undefined for all. */
   targets?: readonly string[];
   warnings: string[];
-  /** The operator's rules that deny this or ask a person; undefined where none does. */
+  /** The operator's rules that deny the plan or need approval; undefined where there are none. */
   rules?: BrokenRule[] | undefined;
   /** Policy overrides in force; they end by themselves and are no drift. */
   overrides: { field: string; value: Json; until: string }[];
-  /** Undefined unless applies are refused for a while. */
+  /** Undefined unless the tenant is frozen. */
   freeze?: Freeze | undefined;
   /** Undefined where no database was read. */
   money?: PlanMoney | undefined;
-  /** Recorded commands under the proposed policy; undefined unless asked for. */
+  /** Recorded commands under the proposed policy; undefined unless the line asks for it. */
   replay?: Replay | undefined;
 }

@@ -12,8 +12,8 @@ import { planMarkets } from "./plan-markets.ts";
 import type { Blame, Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /**
- * Compares what the files want with what was last applied and with what is live, field by field. Items that were changed live
- * name the entry that did it. Pure.
+ * Compares the files with the last applied and the live state, field by field. Items that were changed live name the
+ * entry that changed them. Pure.
  */
 export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = live.document ?? {};
@@ -22,7 +22,7 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
   const { targets } = desired;
-  // References of secrets come of the document alone, which has the targeted ones only.
+  // References of secrets follow from the document alone, which has only the targeted ones.
   const isMeant = (field: string) => !targets || field.startsWith("secrets.") || isTargeted(field, targets);
   const items = parts
     .flatMap((part) => part.items)
@@ -67,7 +67,7 @@ function valueIn(policy: Policy, field: PolicyField): Json {
   return policyValue(policy, field) as Json;
 }
 
-/** The live settings of the tenant itself. */
+/** Plans the tenant's own live settings. */
 function planLimits({ document }: Desired, base: Partial<ConfigDocument>, live: LiveConfig): Findings {
   const { adopted = {} } = base;
   const required = document.kyc.required;
@@ -116,7 +116,7 @@ function blameOf(item: PlanItem, live: LiveConfig): { by: Blame } | undefined {
 
 function touches(entry: LiveConfig["changes"][number], item: PlanItem, live: LiveConfig): boolean {
   const field = policyFieldOf(item);
-  // A plan compares policies without their overrides, so the entry of an override explains no difference.
+  // A plan compares policies without overrides, so an override's entry explains no difference.
   if (field) {
     if (!isOfType(entry, "policy.updated")) return false;
     const { until, changes } = entry.payload;

@@ -6,7 +6,7 @@ import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** Which entries are meant; all unless given. */
+/** Selects entries; all of them unless given. */
 export interface AuditFilter {
   type?: string | undefined;
   actor?: string | undefined;
@@ -14,7 +14,7 @@ export interface AuditFilter {
   userId?: string | undefined;
   /** Named in the payload. */
   marketId?: string | undefined;
-  /** Text in the type, the actor, the payload or the question of the market that it names. */
+  /** Text in the type, the actor, the payload, or the question of the market in the payload. */
   q?: string | undefined;
 }
 
@@ -28,19 +28,19 @@ export interface AuditQuery extends AuditFilter {
   limit: number;
 }
 
-/** Some entries that match, and how far the log was looked through for them. */
+/** Some matching entries, and how far the search has read. */
 export interface AuditSearch {
   entries: AuditEntry[];
-  /** The last entry that was looked at; undefined where no other can match. */
+  /** The last entry that was read; undefined when no further one can match. */
   reached: bigint | undefined;
 }
 
-/** Entries that a search looks at: some 100 ms of the database's work, whatever it looks for. */
+/** The entries that one search reads: some 100 ms of the database's work, whatever the text. */
 const SEARCHED = 50_000n;
 
 /**
- * Entries that match all of a filter. No index knows payloads, since every trade would pay for it: a part of the log is
- * looked through, and the caller goes on from where that ended.
+ * Entries that match all of a filter. Payloads have no index, since every trade would pay for it. So a search reads a
+ * part of the log, and the caller continues from its end.
  */
 export async function searchAudit(sql: ReadSql, query: AuditQuery): Promise<AuditSearch> {
   if (!isSearch(query)) return { entries: await listAuditEntries(sql, query), reached: undefined };
@@ -59,16 +59,16 @@ export async function searchAudit(sql: ReadSql, query: AuditQuery): Promise<Audi
   return { entries: rows.map(TABLES.audit.decode), reached: isWhole ? undefined : edge };
 }
 
-/** Whether a filter asks for what no index knows. */
+/** Whether a filter needs a search, because no index serves it. */
 export function isSearch({ userId, marketId, q }: AuditFilter): boolean {
   return userId !== undefined || marketId !== undefined || q !== undefined;
 }
 
-/** Payloads are canonical JSON, in which a quote within a text is escaped: a field's text stands for the field alone. */
+/** Payloads are canonical JSON with escaped quotes, so a field's text cannot match inside another text. */
 function matching(sql: ReadSql, { type, actor, userId, marketId, q }: AuditFilter) {
   const states = (field: string, value: string) =>
     sql`and strpos(a.payload, ${`${JSON.stringify(field)}:${JSON.stringify(value)}`}) > 0`;
-  // By the rules of C, since folding the letters of every script takes ten times as long.
+  // With the rules of C, since folding the letters of every script takes ten times as long.
   const holds = (text: string) =>
     sql`strpos(lower(${sql.unsafe(text)} collate "C"), lower(${q ?? ""} collate "C")) > 0`;
   return sql`
@@ -94,7 +94,7 @@ export function earlier<Other extends bigint | undefined>(a: bigint | undefined,
   return a !== undefined && (b === undefined || a < b) ? a : b;
 }
 
-/** The entries that times leave, from `since` on and before `until`: those between two others. */
+/** The range of entries between two times, from `since` on and before `until`. */
 export async function boundsOf(
   sql: ReadSql,
   { since, until }: { since?: number | undefined; until?: number | undefined },
@@ -106,9 +106,9 @@ export async function boundsOf(
 }
 
 /**
- * The first entry of an instant or later; the one after the head where there is none. Times never step back along the
+ * The first entry at an instant or later; the one after the head if there is none. Times never decrease along the
  * chain, so halving finds it in some twenty probes of the primary key.
- * @param ts milliseconds since the epoch
+ * @param ts in milliseconds since 1970
  */
 async function firstEntrySince(sql: ReadSql, ts: number): Promise<bigint> {
   const [row] = await sql<{ seq: string }[]>`
@@ -133,7 +133,7 @@ export async function findAuditEntry(sql: ReadSql, seq: bigint): Promise<AuditEn
   return row && TABLES.audit.decode(row);
 }
 
-/** The questions of markets, by their ids. They never change. */
+/** The questions of markets by id. A question never changes. */
 export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await sql<{ id: string; question: string }[]>`
     select id, question from market where id = any(${textArray(ids)}::text[])`;
@@ -141,7 +141,7 @@ export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promi
 }
 
 /**
- * Entries by what indexes know: type and actor. However long the log is, a page reads about as many rows as it holds.
+ * Entries by type and actor, which are indexed. However long the log is, a page reads about as many rows as it returns.
  */
 export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql`
@@ -157,8 +157,8 @@ const TRADE: AuditType = "trade.executed";
 const USER = "user:";
 
 /**
- * Where the entries are found: trades by their own table, everything else by two partial indexes that users' trades do
- * not enter. Their conditions are repeated, or the planner could not know that the index holds what is asked for.
+ * Where to find the entries: trades in their own table, everything else in two partial indexes without users' trades.
+ * The indexes' conditions are repeated, so that the planner knows that it may use them.
  */
 export function auditCandidates(sql: ReadSql, { before, after, oldestFirst, type, actor, limit }: AuditQuery) {
   const within = (column: string) => sql`
@@ -188,9 +188,9 @@ export function auditCandidates(sql: ReadSql, { before, after, oldestFirst, type
 }
 
 /**
- * Entries in order, from `from` on. The database joins the lines, and a page travels as one text: a row of seven
- * columns for each entry would cost more than the HMAC that it is read for. A separator smuggled into a field splits the
- * entry into pieces that do not verify.
+ * Entries in order, starting with `from`. The database joins the lines, and a page travels as one text: a row of seven
+ * columns per entry would cost more than the HMAC that checks it. A separator smuggled into a field splits the entry
+ * into pieces that do not verify.
  */
 export async function readSealedLines(sql: ReadSql, from: bigint, limit: number): Promise<SealedLines[]> {
   const [row] = await sql<{ page: string | null }[]>`
@@ -208,7 +208,7 @@ export async function readSealedLines(sql: ReadSql, from: bigint, limit: number)
   });
 }
 
-/** The head row, which makes a cut tail visible, and the database's time in milliseconds. */
+/** The head row, which reveals a cut tail, and the database's time in milliseconds. */
 export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt: number }> {
   const [row] = await sql<{ seq: string; hash: string; read_at: number }[]>`
     select seq, hash, (extract(epoch from clock_timestamp()) * 1000)::float8 as read_at from head where id = 1`;
@@ -218,25 +218,25 @@ export async function readAuditHead(sql: ReadSql): Promise<ChainPoint & { readAt
 
 export interface LinesQuery extends AuditFilter {
   after: bigint;
-  /** The last entry that may come. */
+  /** The last entry to read. */
   upTo: bigint;
-  /** Entries at the most. */
+  /** The most entries to read. */
   limit: number;
 }
 
-/** Entries in order, as one text: a row of seven columns for each would cost more than all else. */
+/** Entries in order, as one text, because a row of seven columns for each would cost the most. */
 export interface PackedEntries {
-  /** Entries with {@link ENTRY_END} between them, their fields with line breaks: key, seq, time, type, actor, hash, payload. */
+  /** Entries separated by {@link ENTRY_END}, fields by line breaks: key, seq, time, type, actor, hash, payload. */
   packed: string;
-  /** The last of them; undefined for none. */
+  /** The last entry; undefined for none. */
   last: bigint | undefined;
-  /** Whether each payload is a JSON object. Other text than JSON fails the statement. */
+  /** Whether each payload is a JSON object. The statement fails for text that is not JSON. */
   areObjects: boolean;
 }
 
 export const ENTRY_END = "\x1e";
 
-/** @throws PostgresError 22P02 when a payload is no JSON, as only one that was tampered with is */
+/** @throws PostgresError 22P02 when a payload is not JSON, which only tampering can cause */
 export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<PackedEntries> {
   const { after, upTo, limit, type, actor } = query;
   const isWhole = type === undefined && actor === undefined;

@@ -8,7 +8,7 @@ import { upToHead } from "../ledger/on-record.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
-/** Whether an override is past its end and still in the tenant's row. */
+/** Whether an override has ended but is still in the tenant's row. */
 export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
   const rows = await sql`
     select 1
@@ -18,7 +18,7 @@ export async function hasEndedOverrides(sql: ReadSql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** What the house has put into all markets that are not settled, those without a key too: the most that they lose. */
+/** The liquidity of all unsettled markets, with or without a key: the most that they can lose. */
 export async function sumAtRisk(sql: ReadSql): Promise<bigint> {
   const [row] = await sql<{ micro: string }[]>`
     select coalesce(sum(m.fund_micro), 0)::text as micro
@@ -28,17 +28,17 @@ export async function sumAtRisk(sql: ReadSql): Promise<bigint> {
   return BigInt(row?.micro ?? 0);
 }
 
-/** A market with the keys that it has in files, as it stands now. */
+/** A market with its keys in files, in its present state. */
 export interface FileMarket {
   market: Market;
-  /** Null for one without a key. */
+  /** Null for a market without a key. */
   key: string | null;
-  /** Those that it had before. */
+  /** The market's earlier keys. */
   formerKeys: string[];
   status: StoredStatus;
 }
 
-/** Every market with a key, settled ones too: a key is never used again. */
+/** Every market with a key, also settled ones, because a key is never used again. */
 export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
   const markets = await keyedMarkets(
     sql,
@@ -47,7 +47,7 @@ export async function listFileMarkets(sql: ReadSql): Promise<FileMarket[]> {
   return markets.toSorted((a, b) => ((a.key ?? "") < (b.key ?? "") ? -1 : 1));
 }
 
-/** Markets that are not settled, by id, those without a key too. */
+/** Unsettled markets by id, with or without a key. */
 export async function listUnsettledMarkets(
   sql: ReadSql,
   { after, limit }: { after: string | undefined; limit: number },
@@ -62,7 +62,7 @@ export async function listUnsettledMarkets(
   );
 }
 
-/** @param chosen selects the ids; `named` are the markets that files gave keys to */
+/** @param chosen selects the ids; `named` are the markets with keys from files */
 async function keyedMarkets(sql: ReadSql, chosen: ReturnType<ReadSql>): Promise<FileMarket[]> {
   const rows = await sql<{ id: string; status: StoredStatus; keys: string[] }[]>`
     with named as (
@@ -102,11 +102,11 @@ const toEntry = rowReader({
 /** An entry that changed the configuration, live or by an apply. */
 export type ConfigurationEntry = ReturnType<typeof toEntry>;
 
-/** Word for word the condition of the partial index, so that a million trades in between cost nothing. */
+/** Exactly the condition of the partial index, so that a million trades in between cost nothing. */
 const ofConfiguration = (sql: ReadSql) =>
   sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
 
-/** The latest entries of changes that no apply made, newest first: applies carry whole documents. */
+/** The latest entries of live changes, newest first; without applies, which carry whole documents. */
 export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
   const rows = await sql`
     select seq, type, actor, payload, ts, hash
@@ -118,7 +118,7 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
   return rows.map((row) => withoutStates(toEntry(row)));
 }
 
-/** Leaves out whole states and hashes of keys, which serve verification and do not say who changed what. */
+/** Drops whole states and hashes of keys, which are for verification and do not say who changed what. */
 function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
   const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
   return { ...entry, payload: change };

@@ -10,7 +10,7 @@ import type { ReadSql } from "../postgres/connect.ts";
 export interface DeliveryQuery {
   receiver?: string | undefined;
   status?: DeliveryStatus | undefined;
-  /** Only deliveries after this one in the list's order. */
+  /** Only deliveries after this one, in the list's order. */
   after?: { seq: number; eventId: string; receiver: string } | undefined;
   limit: number;
 }
@@ -31,9 +31,9 @@ export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promis
 }
 
 /**
- * The events whose ids begin so, each once, with their types.
- * @param prefix `evt_` or the like; undefined for events of any
- * @param rest the number of the entry behind it, and the beginning of the entry's hash
+ * The events whose ids have this prefix, each once, with their types.
+ * @param prefix `evt_` or the like; undefined for any
+ * @param rest the entry's number, and the first characters of its hash
  */
 export async function findEvents(
   sql: ReadSql,
@@ -57,7 +57,7 @@ const toReceiver = rowReader({
 });
 export type ReceiverRow = ReturnType<typeof toReceiver>;
 
-/** @param name only this one */
+/** @param name selects one receiver */
 export async function listReceivers(sql: ReadSql, name?: string): Promise<ReceiverRow[]> {
   const rows = await sql`
     select r.name, r.position, r.disabled_at,

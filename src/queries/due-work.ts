@@ -2,13 +2,13 @@ import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
-/** How long before its window a market's feed may have to be looked at: as long as an observation may count. */
+/** How long before its window a market's feed may have to be sampled: the life of an observation. */
 const SAMPLING_MS = 125_000;
 
 /**
- * In how many milliseconds a tenant has work that no request asks for: a closing or the end of an override to record, a market
- * to settle, an event to deliver. Nothing or less: now. Null: none that is known of today.
- * @param receivers of outgoing webhooks that the tenant file names
+ * In how many milliseconds a tenant has work without a request: recording a closing or the end of an override, settling
+ * a market, delivering an event. Zero or less means now; null means that no work is known.
+ * @param receivers of outgoing webhooks in the tenant file
  */
 export async function readDueIn(sql: ReadSql, receivers: readonly string[]): Promise<number | null> {
   const [row] = await sql<{ due_in: number | null }[]>`
@@ -56,7 +56,7 @@ export async function readDueIn(sql: ReadSql, receivers: readonly string[]): Pro
   return row?.due_in ?? null;
 }
 
-/** How many rows each of these databases had changed since its figures began, by any session; all of one server. */
+/** The count of row changes of each database, by any session, since its statistics began; all on one server. */
 export async function readChanges(sql: ReadSql, databases: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql<{ name: string; changes: string }[]>`
     select datname as name, (tup_inserted + tup_updated + tup_deleted)::text as changes
@@ -65,7 +65,7 @@ export async function readChanges(sql: ReadSql, databases: readonly string[]): P
   return new Map(rows.map(({ name, changes }) => [name, changes]));
 }
 
-/** Markets past their closing time, by the database's clock, that are not settled and whose closing is not on record. */
+/** Unsettled markets past their closing time, by the database's clock, whose closing is not on record. */
 export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     select m.id
@@ -79,7 +79,7 @@ export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promi
   return rows.map(({ id }) => id);
 }
 
-/** How many markets are past their closing time and not settled, and the one that has waited longest. */
+/** How many unsettled markets are past their closing time, and the one that has waited longest. */
 export async function countUnsettled(sql: ReadSql): Promise<{ count: number; oldest: string | null }> {
   const [row] = await sql`
     select count(*)::int4 as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest

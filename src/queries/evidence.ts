@@ -6,23 +6,23 @@ import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** The head and the log's first and last rows, all of one moment. */
+/** The head, and the log's first and last rows at one moment. */
 export interface LogReading {
-  /** Undefined when the head row is missing; `ts` as an entry writes it. */
+  /** Undefined when the head row is missing; `ts` in the form of an entry. */
   head: (ChainPoint & { ts: string }) | undefined;
-  /** The first row after the head, of the log or of the journals that are written with it. */
+  /** The first row after the head, in the log or in the journals that are written with it. */
   beyond: bigint | undefined;
-  /** The first row; 1 when there is none. */
+  /** The first row; 1 without rows. */
   first: bigint;
-  /** The last row, whatever the head says; 0 when there is none. */
+  /** The last row, whatever the head says; 0 without rows. */
   last: ChainPoint;
-  /** Hashes of the rows that were asked for, by seq. */
+  /** Hashes of the requested rows, by seq. */
   hashes: ReadonlyMap<bigint, string>;
-  /** Milliseconds by the database's clock. */
+  /** In milliseconds, by the database's clock. */
   readAt: number;
 }
 
-/** Costs a few index lookups, however long the log is: one in each table that an entry's number is a key of. */
+/** Costs a few index lookups, however long the log is: one in each table with an entry's number as a key. */
 export async function readLog(sql: ReadSql, places: readonly Pick<ChainPoint, "seq">[] = []): Promise<LogReading> {
   const [row] = await sql`
     select h.seq, h.hash, h.ts,
@@ -55,7 +55,7 @@ export async function readLog(sql: ReadSql, places: readonly Pick<ChainPoint, "s
   };
 }
 
-/** The keys that the last two entries, up to `seq` where it is given, name; none for a log without entries. */
+/** The keys in the last two entries, or the last two up to `seq`; empty for a log without entries. */
 export async function lastKeyIds(sql: ReadSql, seq?: bigint): Promise<{ seq: bigint; keyId: string }[]> {
   const rows = await sql`
     select seq, key_id
@@ -66,7 +66,7 @@ export async function lastKeyIds(sql: ReadSql, seq?: bigint): Promise<{ seq: big
   return rows.map((row) => ({ seq: BigInt(row.seq), keyId: String(row.key_id) }));
 }
 
-/** The first missing entry up to `seq`; undefined when all are there. Counts every row up to it. */
+/** The first missing entry up to `seq`; undefined when none is missing. Counts every row up to it. */
 export async function firstGap(sql: ReadSql, seq: bigint): Promise<bigint | undefined> {
   const [all] = await sql`select count(*) as count from audit where seq between 1 and ${String(seq)}`;
   if (BigInt(all?.count ?? 0) === seq) return undefined;
@@ -79,7 +79,7 @@ export async function firstGap(sql: ReadSql, seq: bigint): Promise<bigint | unde
   return row?.seq == null ? undefined : BigInt(row.seq);
 }
 
-/** Entries of accepted rollbacks, each with the hash of the entry before it: enough to check its seal. */
+/** Entries of accepted rollbacks, each with the previous entry's hash, which is enough to check its seal. */
 export async function readRollbacks(sql: ReadSql): Promise<(AuditEntry & { previousHash: string })[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}, p.hash as previous_hash
@@ -91,12 +91,12 @@ export async function readRollbacks(sql: ReadSql): Promise<(AuditEntry & { previ
   return rows.map((row) => ({ ...TABLES.audit.decode(row), previousHash: row.previous_hash }));
 }
 
-/** What verification says of a log without its head row. */
+/** The break of a log without its head row. */
 export function headMissing({ seq }: ChainPoint): ChainBreak {
   return { kind: "head-missing", seq, problem: "the head row is missing" };
 }
 
-/** What is wrong with a log, without following its entries. */
+/** The problem of a log, without following its entries. */
 export function problemOf(log: LogReading): ChainBreak | undefined {
   return log.head ? outside(log) : headMissing(log.last);
 }
@@ -104,14 +104,14 @@ export function problemOf(log: LogReading): ChainBreak | undefined {
 /** Rows outside the chain, with which the next commit would collide. */
 export function outside({ head, beyond, first }: LogReading): ChainBreak | undefined {
   if (beyond !== undefined)
-    return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} stands after the head, ${head?.seq}` };
-  if (first < 1n) return { kind: "broken", seq: first, problem: `row ${first} stands before the first entry` };
+    return { kind: "beyond-head", seq: beyond, problem: `row ${beyond} comes after the head, ${head?.seq}` };
+  if (first < 1n) return { kind: "broken", seq: first, problem: `row ${first} comes before the first entry` };
   return undefined;
 }
 
 /**
- * The last entry of the apply that wrote an entry; the entry itself where none did.
- * @param types of what an apply writes before its last entry
+ * The last entry of the apply that wrote an entry; the entry itself if no apply did.
+ * @param types of entries that an apply writes before its last one
  */
 export async function findEndOfApply(sql: ReadSql, seq: bigint, types: Iterable<string>): Promise<bigint> {
   const among = sql`(select unnest(${textArray([...types])}::text[]))`;
@@ -131,12 +131,12 @@ export async function findEndOfApply(sql: ReadSql, seq: bigint, types: Iterable<
 
 const toHead = rowReader({ seq: bigint(), hash: text(), epoch: bigint() });
 
-/** Where the log ends, and the database's clock in milliseconds: what tells whether an answer in memory still holds. */
+/** The end of the log and the database's clock in milliseconds, which show whether a cached answer is still valid. */
 export async function readHead(sql: ReadSql): Promise<{ head: Pick<Head, "seq" | "hash" | "epoch">; now: number }> {
   const [row] = await sql`
     select seq, hash, epoch, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
       from head
      where id = 1`;
-  // While the row is missing no process can commit, so its absence is as good as a head.
+  // Without the row no process can commit, so its absence also identifies a state.
   return row ? { head: toHead(row), now: row.now } : { head: { seq: -1n, hash: "", epoch: 0n }, now: 0 };
 }

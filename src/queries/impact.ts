@@ -3,7 +3,7 @@ import { bigint, flag, nullable, rowReader, smallint, text, whole } from "../led
 import type { ReadSql } from "../postgres/connect.ts";
 import { traderDays } from "./rollups.ts";
 
-/** Users who stand alike, and what they traded since a day. */
+/** Users with equal standing, and their trades since a day. */
 const toStanding = rowReader({
   jurisdiction: nullable(text()),
   kyc: text<KycState>(),
@@ -15,7 +15,7 @@ const toStanding = rowReader({
 });
 export type Standing = ReturnType<typeof toStanding>;
 
-/** @param sinceDay the beginning of a UTC day, milliseconds since 1970 */
+/** @param sinceDay beginning of a UTC day, in milliseconds since 1970 */
 export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Standing[]> {
   const rows = await sql`
     select t.jurisdiction, t.kyc, t.restricted, t.suitability_score, count(*) as users,
@@ -31,27 +31,27 @@ export async function listStandings(sql: ReadSql, sinceDay: number): Promise<Sta
   return rows.map(toStanding);
 }
 
-/** Trades looked at, at the most: the latest. */
+/** The most trades that are examined: the latest ones. */
 export const MAX_TRADES = 1_000_000;
 
-/** The exposure cap of users with a score, before and after. */
+/** The exposure cap of users with a score, before and after the change. */
 export interface CapChange {
-  /** -1 for users without one. */
+  /** -1 for users without a score. */
   score: number;
   beforeMicro: bigint;
   afterMicro: bigint;
 }
 
 export interface LimitImpact {
-  /** Purchases looked at. */
+  /** How many purchases were examined. */
   examined: number;
-  /** Whether there were none beyond those within the time. */
+  /** Whether these are all purchases of the period. */
   complete: boolean;
   /** Purchases above the new limit per trade. */
   overTrade: Amount;
-  /** Purchases of exactly the old limit: how much more their traders wanted is unknown. */
+  /** Purchases of exactly the old limit, whose traders may have wanted more. */
   atTradeLimit: Amount;
-  /** Purchases that alone were above the new exposure cap of their user. */
+  /** Purchases that alone exceeded the user's new exposure cap. */
   overCap: Amount;
   /** Users who hold more than their new cap now, and by how much. */
   usersOverCap: Amount;
@@ -64,7 +64,7 @@ export interface Amount {
   micro: bigint;
 }
 
-/** What limits per trade and on exposure did to the purchases since an instant, and to what users hold now. */
+/** The effect of limits per trade and on exposure on the purchases since an instant, and on present holdings. */
 export async function readLimitImpact(
   sql: ReadSql,
   since: number,

@@ -1,14 +1,14 @@
 import { GRANTS, JOURNALS } from "../ledger/schema.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** What the login of a connection may do although a server should not. */
+/** The rights of a connection's login that a server should not have. */
 export interface LoginRights {
   login: string;
-  /** In words, such as `may update and delete audit`; each says by which role, where it is not the login itself. */
+  /** Phrases such as `may update and delete audit`, with the role that grants it if it is not the login itself. */
   excess: string[];
 }
 
-/** Predefined roles that reach data of the database, or its machine, without a grant. */
+/** Predefined roles that reach the database's data, or its machine, without a grant. */
 const POWERFUL = [
   "pg_write_all_data",
   "pg_execute_server_program",
@@ -17,12 +17,12 @@ const POWERFUL = [
   "pg_create_subscription",
 ];
 
-/** Privileges to change what a journal already holds. `alter` belongs to the table's owner. */
+/** Privileges to change the rows of a journal. `alter` belongs to the table's owner. */
 const ACTS = "alter update delete truncate trigger";
 
 /**
- * Looks at all roles that a login can take: its own, those that it is a member of, and so on. A membership counts that
- * inherits, that may be taken by `set role`, or that its member may change; before PostgreSQL 16 every one does.
+ * Checks all roles that a login can use: its own, those that it is a member of, and so on. A membership counts if it
+ * inherits, allows `set role`, or lets its member change it; before PostgreSQL 16 every membership does.
  */
 export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
   const reach = sql`
@@ -82,12 +82,12 @@ export async function readLoginRights(sql: ReadSql): Promise<LoginRights> {
   return { login: self?.login ?? "", excess: [...rows, ...tables].map(({ excess }) => excess) };
 }
 
-/** Whether the login of a connection is the owner: it may create tables, and alter those that there are. */
+/** Whether a connection's login is the owner: it may create tables, and alter existing ones. */
 export interface Ownership {
   login: string;
   database: string;
   isOwner: boolean;
-  /** Who owns the tables or, before there are any, the database. */
+  /** The owner of the tables or, before there are any, of the database. */
   owner: string;
 }
 

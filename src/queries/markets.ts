@@ -32,7 +32,7 @@ const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
 const toListed = rowReader({ ...OPEN, ...VOLUME });
 const toChosen = rowReader({ ...KEYED, ...VOLUME, waitingFor: nullable(text<WaitingFor>()) });
 
-/** A market with its state, as the views need it. */
+/** A market with its state, for the views. */
 export type MarketRow = ReturnType<typeof toMarket>;
 export type MarketListRow = ReturnType<typeof toListed>;
 export type ChosenMarket = ReturnType<typeof toChosen>;
@@ -46,7 +46,7 @@ function keyedColumns(sql: ReadSql) {
   return sql`${columns(sql)}, ${keyOfMarket(sql)} as key`;
 }
 
-/** Markets by id; those that do not exist are not in the map. */
+/** Markets by id; the map leaves out unknown ids. */
 export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
   const rows = await sql`
     select ${keyedColumns(sql)}
@@ -56,12 +56,12 @@ export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise
   return new Map(rows.map((row) => [row.id as string, toMarket(row)]));
 }
 
-/** One market; undefined when there is none of this id. */
+/** One market; undefined for an unknown id. */
 export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | undefined> {
   return (await findMarkets(sql, [id])).get(id);
 }
 
-/** The market that has or had a key, settled ones too. */
+/** The market that has or had a key, settled or not. */
 export async function findMarketByKey(sql: ReadSql, key: string): Promise<MarketRow | undefined> {
   const [row] = await sql`
     select ${keyedColumns(sql)}
@@ -71,9 +71,9 @@ export async function findMarketByKey(sql: ReadSql, key: string): Promise<Market
   return row && toMarket(row);
 }
 
-/** A search that more markets may answer than this is not sorted: the markets are walked in the order of the list instead. */
+/** A search with more possible matches is not sorted: it walks the markets in the order of the list instead. */
 const MOST_SORTED = 5000;
-/** How many markets such a walk looks at beyond the last one of the previous page. */
+/** How many markets such a walk reads after the last one of the previous page. */
 const MOST_WALKED = 10_000;
 
 export interface MarketQuery {
@@ -85,7 +85,7 @@ export interface MarketQuery {
   after?: { closeAt: number; id: string } | undefined;
 }
 
-/** Markets that take trades now, by closing time. Volumes come from the hourly rollup, whole hours back from now. */
+/** Markets that take trades now, by closing time. Volumes are those of the last 24 whole hours, from the rollup. */
 export async function listOpenMarkets(sql: ReadSql, query: MarketQuery): Promise<MarketListRow[]> {
   const isCommon = await hasCommonWords(sql, query);
   const rows = await sql`
@@ -109,8 +109,8 @@ export async function listOpenMarkets(sql: ReadSql, query: MarketQuery): Promise
 }
 
 /**
- * What a list is chosen from. A search that very many markets may answer looks at those that close next, so that no words that
- * anyone may ask for cost more than a few of the others.
+ * The candidates for a list. A search for very common words only reads the markets that close next, so that no public
+ * search costs much more than another.
  */
 function chosenFrom(sql: ReadSql, query: MarketQuery, isCommon: boolean) {
   if (!query.q) return sql`market`;
@@ -118,12 +118,12 @@ function chosenFrom(sql: ReadSql, query: MarketQuery, isCommon: boolean) {
 }
 
 /**
- * Whether more markets may have these words than a search sorts. Of a phrase its words are counted, so that none is read in
- * vain; of words that are only excluded the index knows nothing.
+ * Whether more markets may have these words than a search sorts. For a phrase, its words are counted, so that no row is
+ * read in vain. The index knows nothing about words that are only excluded.
  */
 async function hasCommonWords(sql: ReadSql, { q }: MarketQuery): Promise<boolean> {
   if (!q) return false;
-  // Stated, not sent: for a number that it does not know PostgreSQL plans to read the table rather than the index.
+  // Written into the statement: for an unknown number PostgreSQL plans to read the table rather than the index.
   const most = sql.unsafe(String(MOST_SORTED + 1));
   const [row] = await sql`
     with asked as materialized (select regexp_replace(${searchQuery(sql, q)}::text, '<(-|[0-9]+)>', '&', 'g')::tsquery as words)
@@ -137,12 +137,12 @@ async function hasCommonWords(sql: ReadSql, { q }: MarketQuery): Promise<boolean
   return row?.common === true;
 }
 
-/** The markets that have these words, found by the index. */
+/** The markets with these words, from the index. */
 function withWords(sql: ReadSql, q: string) {
   return sql`(select * from market where words @@ ${searchQuery(sql, q)} offset 0)`;
 }
 
-/** The markets that close next, in this order, from the last one of the previous page on. */
+/** The markets that close next, in this order, after the last one of the previous page. */
 function soonToClose(sql: ReadSql, { after }: MarketQuery) {
   return sql`(
           select *
@@ -155,15 +155,15 @@ function soonToClose(sql: ReadSql, { after }: MarketQuery) {
 }
 
 /**
- * Markets in the states of a filter, by closing time: those that have waited longest come first. The page is found
- * before its volumes are added up, so that a sort adds up none of the markets beyond it.
+ * Markets in the states of a filter, by closing time: those that closed first at the top. The page is found before its
+ * volumes are summed, so that no other market's volume is.
  */
 export async function listMarketsByStatus(
   sql: ReadSql,
   filter: StatusFilter,
   query: MarketQuery,
 ): Promise<ChosenMarket[]> {
-  // Operators see all that they search for, at whatever cost.
+  // Operators see all matches of a search, at whatever cost.
   const isCommon = isPublicFilter(filter) && (await hasCommonWords(sql, query));
   const rows = await sql`
     with page as materialized (
@@ -186,8 +186,8 @@ export async function listMarketsByStatus(
 }
 
 /**
- * What was typed, as the tenant's configuration reduces it, or word for word, which also finds what that one drops. It is a
- * subquery, so that it is made once and not for each row.
+ * The typed text, as the tenant's search configuration reduces it, or word for word, which also finds words that the
+ * configuration drops. It is a subquery, so that it is computed once and not for each row.
  */
 export function searchQuery(sql: ReadSql, typed: string) {
   const words = typed.replace(BETWEEN_WORDS, (marks) => (DASHES.test(marks) ? " " : marks));
@@ -196,10 +196,10 @@ export function searchQuery(sql: ReadSql, typed: string) {
 }
 
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/gu;
-/** Each dash before a word is an operator of its own to PostgreSQL, which takes no more than a few in a row. */
+/** PostgreSQL takes each dash before a word for an operator, and accepts only a few in a row. */
 const DASHES = /-.*-.*-/s;
 
-/** What a query asks for beyond the state of a market `m`, each part after an `and`. */
+/** The further conditions of a query on a market `m`, each after an `and`. */
 function matches(sql: ReadSql, { category, kind, q, after }: MarketQuery) {
   return sql`
        ${category ? sql`and m.category = ${category}` : sql``}
@@ -208,7 +208,7 @@ function matches(sql: ReadSql, { category, kind, q, after }: MarketQuery) {
        ${after ? sql`and (m.close_at, m.id) > (${after.closeAt}, ${after.id})` : sql``}`;
 }
 
-/** The volume of a market `m` in whole hours of the last day. */
+/** The volume of a market `m` in the whole hours of the last day. */
 function lastDay(sql: ReadSql) {
   return sql`(
         select sum(h.volume_micro) as volume_micro

@@ -6,11 +6,11 @@ import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 
-/** A resolution as its audit entry tells it. */
+/** A resolution from its audit entry. */
 export interface ResolutionRow {
   ts: string;
   question: string;
-  /** Of the market, as they were frozen; null for one that no feed decides. */
+  /** The market's frozen terms; null for a market without a feed. */
   terms: string | null;
   payload: string;
 }
@@ -22,7 +22,7 @@ export interface OracleFigures {
   resolutions: ResolutionRow[];
 }
 
-/** The oracle's state, which every process can read, whichever sweeps. Newest resolutions first. */
+/** The oracle's state, which every process can read, whichever process sweeps. Newest resolutions first. */
 export async function readOracleFigures(sql: ReadSql, limit: number): Promise<OracleFigures> {
   const [[counts], resolutions] = await Promise.all([
     sql<{ eligible: number; swept_at: string | null }[]>`
@@ -51,7 +51,7 @@ const toHeld = rowReader({
 });
 export type HeldRow = ReturnType<typeof toHeld>;
 
-/** Whether an oracle left the market of a watch `w` to a person. A failed request to `resolution_url` holds nothing any more once the address is cleared. */
+/** Whether an oracle left a watch's market to a person. Failures of a cleared `resolution_url` no longer count. */
 export function isHeld(sql: ReadSql) {
   return sql`w.reason is not null and not w.settled
        and (w.reason <> 'resolution_url failed'
@@ -75,7 +75,7 @@ export async function listHeldMarkets(
   return rows.map(toHeld);
 }
 
-/** How many markets are held, and how old the youngest observation of each source's symbol is, of the last day. */
+/** The number of held markets, and the age of each source symbol's newest observation within the last day. */
 export async function readOracleGauges(
   sql: ReadSql,
 ): Promise<{ held: number; symbols: { source: string; symbol: string; ageSec: number }[] }> {
@@ -91,13 +91,13 @@ export async function readOracleGauges(
   return { held: row?.held ?? 0, symbols: [...symbols] };
 }
 
-/** Where a page of markets ended. */
+/** The end of a page of markets. */
 export interface MarketMark {
   at: number;
   id: string;
 }
 
-/** The next instant that decides a market; null when none is to come. */
+/** The next instant that decides a market; null without one. */
 export async function readNextInstant(sql: ReadSql, now: number): Promise<number | null> {
   const [row] = await sql<{ instant: string | null }[]>`
     select min(instant_at) as instant
@@ -113,12 +113,12 @@ const toWatched = rowReader({
   closeAt: whole(),
   instantAt: whole(),
   terms: text(),
-  /** Why it is held already; null while it is not. */
+  /** Why the market is held; null while it is not. */
   reason: nullable(text()),
 });
 export type WatchedRow = ReturnType<typeof toWatched>;
 
-/** Markets of the built-in oracle whose instant is at or before `until`, suspended ones left out, by instant. */
+/** Markets of the built-in oracle whose instant is at or before `until`, by instant, without suspended ones. */
 export async function listWatchedMarkets(
   sql: ReadSql,
   page: { until: number; after: MarketMark | undefined; limit: number },
@@ -138,16 +138,16 @@ export async function listWatchedMarkets(
   return rows.map(toWatched);
 }
 
-/** What markets that are not settled froze of one feed. */
+/** The frozen definition of a feed, for the unsettled markets that rely on it. */
 export interface PromiseRow {
   feed: string;
   feedSha256: string;
   markets: number;
-  /** The one that is decided first. */
+  /** The market that is decided first. */
   first: string;
 }
 
-/** What the markets of the built-in oracle that are not settled rest on, by feed. */
+/** The feeds that the built-in oracle's unsettled markets rely on. */
 export async function listPromises(sql: ReadSql): Promise<PromiseRow[]> {
   const rows = await sql<PromiseRow[]>`
     select t.feed, t.sha as "feedSha256", count(*)::int4 as markets, (array_agg(t.id order by t.instant_at, t.id))[1] as first
@@ -171,7 +171,7 @@ const toClosed = rowReader({
 });
 export type ClosedRow = ReturnType<typeof toClosed>;
 
-/** Markets past their closing time and not settled, suspended ones left out, by id. */
+/** Unsettled markets past their closing time, by id, without suspended ones. */
 export async function listClosedMarkets(
   sql: ReadSql,
   page: { now: number; after: string; limit: number },
@@ -188,7 +188,7 @@ export async function listClosedMarkets(
   return rows.map(toClosed);
 }
 
-/** Ticks of some symbols observed from `from` on, by time; only those that one of these keys sealed. */
+/** Ticks of some symbols from `from` on, by time; only those that one of these keys sealed. */
 export async function listTicks(
   sql: ReadSql,
   symbols: readonly { source: string; symbol: string }[],
@@ -208,7 +208,7 @@ export async function listTicks(
   return rows.map(toTick).filter((tick) => isSealedTick(tick, keys));
 }
 
-/** The youngest price that any of a feed's sources has shown. */
+/** The newest price from any of a feed's sources. */
 export async function readLatestPrice(
   sql: ReadSql,
   sources: readonly { use: string; id: string }[],

@@ -2,7 +2,7 @@ import type { MarketKind } from "../domain/market/market.ts";
 import { bigint, integer, text } from "../ledger/codec.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** What a market's prices follow from, as fields of a row: how it is made, and its pool as it stands. */
+/** The fields of a row that decide a market's prices: its terms, and its present pool. */
 export const PRICED = {
   kind: text<MarketKind>(),
   p0Ppm: integer(),

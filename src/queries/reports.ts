@@ -9,8 +9,8 @@ import { hasStatus } from "./markets/market-status.ts";
 import { marketHours } from "./rollups.ts";
 
 /**
- * When the period of a report begins: the current UTC day, by the database's clock, and the days before it.
- * @returns milliseconds since the epoch
+ * The beginning of a report's period: the current UTC day, by the database's clock, and the days before it.
+ * @returns milliseconds since 1970
  */
 export async function readPeriodStart(sql: ReadSql, periodDays: number): Promise<number> {
   const [row] = await sql<{ now: string }[]>`select ${nowMs(sql)} as now`;
@@ -18,7 +18,7 @@ export async function readPeriodStart(sql: ReadSql, periodDays: number): Promise
   return now - (now % DAY_MS) - (periodDays - 1) * DAY_MS;
 }
 
-/** What the house kept of a settled market beyond its stake: its own and the pool's winning shares, less F. */
+/** What the house kept of a settled market beyond its stake: the house's and the pool's winning shares, less F. */
 function houseResult(sql: ReadSql) {
   return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end
              - m.fund_micro`;
@@ -34,7 +34,7 @@ const toCategory = rowReader({
 });
 export type CategoryRow = ReturnType<typeof toCategory>;
 
-/** Volume, fees and market-making result by category. Reads the hours and the settlements of the period. */
+/** Volume, fees and market-making result by category, from the hours and the settlements of the period. */
 export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
   const rows = await sql`
     with
@@ -89,7 +89,7 @@ export async function listFunding(sql: ReadSql, startMs: number): Promise<Fundin
   return rows.map(toFunding);
 }
 
-/** What has left wallets and has neither been paid out nor given back, and what all users owe. */
+/** Money that has left wallets and was neither paid out nor given back, and what all users owe. */
 export async function sumPendingAndOwed(sql: ReadSql): Promise<{ pendingMicro: bigint; owedMicro: bigint }> {
   const [row] = await sql<{ pending: string; owed: string }[]>`
     select (select coalesce(sum(balance_micro), 0)::text from account where ${isOfKind(sql, "pending", "id")}) as pending,
@@ -102,7 +102,7 @@ const toRisk = rowReader({
   question: text(),
   yesPayoutMicro: named("yes_payout", bigint()),
   noPayoutMicro: named("no_payout", bigint()),
-  /** What traders have paid into the market, fees aside, less what it has paid out to them. */
+  /** What traders paid into the market, without fees, less what it paid out to them. */
   stakesMicro: named("stakes", bigint()),
   status: text<StoredStatus>(),
   outcome: nullable(text<Side>()),
@@ -113,8 +113,8 @@ const toRisk = rowReader({
 export type RiskRow = ReturnType<typeof toRisk>;
 
 /**
- * Markets with what traders hold of each side; nothing once they are settled. Escrow = YES outstanding = NO outstanding, so their shares are what
- * the pool and the house do not hold; no position is read.
+ * Markets with what traders hold of each side; zero once they are settled. Escrow = YES outstanding = NO outstanding,
+ * so traders hold what the pool and the house do not; no position is read.
  */
 export async function listRisks(sql: ReadSql, filter: StatusFilter): Promise<RiskRow[]> {
   const held = (amount: ReturnType<ReadSql>) => sql`case when b.status = 'settled' then 0 else ${amount} end`;

@@ -1,9 +1,9 @@
 import type { ReadSql } from "../postgres/connect.ts";
 
 /**
- * What traders traded in markets by day, as a table: `day`, `trader_id`, `market_id`, `volume_micro`, `trades`,
- * `realized_micro`. The last day of each side of a market lies in the position, days before it in a table of their own, so
- * a day has up to three rows.
+ * Trades by trader, market and day, as a table: `day`, `trader_id`, `market_id`, `volume_micro`, `trades`,
+ * `realized_micro`. The last day of each side of a market is in the position, earlier days in their own table, so a day
+ * has up to three rows.
  */
 export function traderDays(sql: ReadSql) {
   return sql`(
@@ -14,8 +14,8 @@ export function traderDays(sql: ReadSql) {
 }
 
 /**
- * What was traded in markets by hour, as a table: `market_id`, `hour`, `volume_micro`, `yes_price_ppm`, `fee_micro`. The
- * last hour of each market lies in its book, hours before it in a table of their own.
+ * Trades by market and hour, as a table: `market_id`, `hour`, `volume_micro`, `yes_price_ppm`, `fee_micro`. The last
+ * hour of each market is in its book, earlier hours in their own table.
  */
 export function marketHours(sql: ReadSql) {
   return sql`(

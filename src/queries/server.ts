@@ -2,7 +2,7 @@ import type { ServerFacts, Standby, StandbyPosition } from "../domain/durability
 import { COMMIT_SETTING } from "../postgres/commit-setting.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 
-/** The PostgreSQL version of the server on the other end of the connection, such as 18.4. */
+/** The PostgreSQL version of the server, such as 18.4. */
 export async function readVersion(sql: ReadSql): Promise<string> {
   const [row] = await sql`select split_part(current_setting('server_version'), ' ', 1) as version`;
   return row?.version;
@@ -13,15 +13,15 @@ function timelineOf(segment: string): number {
   return segment === "" ? 0 : Number.parseInt(segment.slice(0, 8), 16);
 }
 
-/** The server on the other end of the connection, and where it is. */
+/** The server of the connection, and its address. */
 export interface ServerReading extends ServerFacts {
   /** Null over a socket of the same machine. */
   address: { host: string; port: number } | null;
-  /** It only follows another server, and takes no change. */
+  /** Whether the server only follows another one, and takes no change. */
   isStandby: boolean;
-  /** Rises by one with each promotion; 0 of a standby. */
+  /** Rises by one with each promotion; 0 on a standby. */
   timeline: number;
-  /** By the database's clock, ISO 8601. */
+  /** By the database's clock, in ISO 8601. */
   checkedAt: string;
   standbys: ConnectedStandby[] | null;
 }
@@ -33,14 +33,14 @@ interface ReplicationRow extends Omit<ConnectedStandby, "state"> {
 }
 
 /**
- * What the server promises of commits, in one statement of the current schema. A setting of a cluster's manager shows that there
- * is one: CloudNativePG names a setting of its own, and Patroni alone gives these four to the server's command line.
+ * What the server promises about commits, in one statement for the current schema. Settings reveal a cluster's manager:
+ * CloudNativePG names its own, and only Patroni puts these four on the server's command line.
  */
 export function readDurability(sql: ReadSql): Promise<ServerReading> {
   return readServer(sql, sql`union all select pid, name, state, sync, flushed from standby_status()`);
 }
 
-/** The same of a database whose schema may be of any version or missing, as its owner sees it. */
+/** The same for a database with any schema version or none, as its owner. */
 export function readDurabilityAsOwner(sql: ReadSql): Promise<ServerReading> {
   return readServer(sql, sql``);
 }
@@ -104,7 +104,7 @@ async function readServer(sql: ReadSql, seenByOwner: ReturnType<ReadSql>): Promi
   };
 }
 
-/** A role without the right to see more is shown that a standby is connected, with nulls for the rest. */
+/** A role without further rights sees that a standby is connected, with nulls for the rest. */
 function visible(rows: readonly ReplicationRow[]): ConnectedStandby[] | null {
   const standbys = rows.flatMap(({ state, ...rest }) => (state === null ? [] : [{ ...rest, state }]));
   return standbys.length === rows.length ? standbys : null;
@@ -114,12 +114,12 @@ function timeOf(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-/** Ends the statement that another session of the same login is running; nothing happens where it runs none. */
+/** Ends the running statement of another session of the same login; does nothing if it runs none. */
 export async function cancelStatement(sql: ReadSql, backend: number): Promise<void> {
   await sql`select pg_cancel_backend(${backend})`;
 }
 
-/** The session that runs the query, by the number that `cancelStatement` takes. */
+/** The session of the query, by the number that `cancelStatement` takes. */
 export async function backendOf(sql: ReadSql): Promise<number> {
   const [row] = await sql<{ backend: number }[]>`select pg_backend_pid() as backend`;
   return row?.backend ?? 0;

@@ -8,7 +8,7 @@ import type { ReadSql, Row } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { PRICED, pricedColumns } from "./priced.ts";
 
-/** What a page needs of a market before it follows the changes. */
+/** The fields of a market that a page needs before it follows the changes. */
 const toLive = rowReader({
   id: text(),
   closeAt: whole(),
@@ -19,7 +19,7 @@ const toLive = rowReader({
 });
 export type LiveMarket = ReturnType<typeof toLive>;
 
-/** The markets with these ids, whatever their state, or else the open ones that close next. */
+/** The markets with these ids in any state, or the open ones that close next. */
 export async function listLiveMarkets(
   sql: ReadSql,
   { ids, limit }: { ids: readonly string[] | undefined; limit: number },
@@ -34,9 +34,9 @@ export async function listLiveMarkets(
   return rows.map(toLive);
 }
 
-/** An audit entry as those read it who send it outwards: parsed, once for all of them, and its seal checked. */
+/** An audit entry for senders of events: parsed once for all of them, with its seal checked. */
 export interface FollowedEntry extends Pick<AuditEntry, "seq" | "ts" | "hash"> {
-  /** Undefined for an entry that no audit key sealed as it is stored: nothing is sent of it. */
+  /** Undefined for an entry that no audit key sealed in its stored form: nothing about it is sent. */
   content: AuditContent | undefined;
 }
 
@@ -54,7 +54,7 @@ export async function readEntriesAfter(
   return rows.map((row) => toFollowed(row, isSealed));
 }
 
-/** The entries with these numbers, in no order. */
+/** The entries with these numbers, unordered. */
 export async function readEntries(sql: ReadSql, seqs: readonly bigint[], isSealed: IsSealed): Promise<FollowedEntry[]> {
   const rows = await sql`
     ${sealedColumns(sql)}

@@ -70,7 +70,8 @@ export async function createServersFolder(directory: string, tenant: string): Pr
 }
 
 /**
- * The sockets of a tenant's servers, the newest process first; some may be of processes that were killed.
+ * The sockets of a tenant's servers, the newest first; some may be of processes that were killed. Their age is that of the
+ * file, because process ids start again from the beginning.
  * @throws StateError for a folder in which another user could listen
  */
 export async function serverSockets(directory: string, tenant: string): Promise<ServerSocket[]> {
@@ -81,12 +82,17 @@ export async function serverSockets(directory: string, tenant: string): Promise<
   });
   if (!names) return [];
   await requirePrivate(folder, directory);
-  return names
-    .flatMap((name) => {
-      const pid = pidIn(name, tenant);
-      return pid === undefined ? [] : [{ path: join(folder, name), pid }];
-    })
-    .toSorted((a, b) => b.pid - a.pid);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const [path, pid] = [join(folder, name), pidIn(name, tenant)];
+      const file = pid === undefined ? undefined : await unlessMissing(lstat(path), undefined);
+      return pid === undefined || file === undefined ? [] : [{ path, pid, boundAt: file.mtimeMs }];
+    }),
+  );
+  return found
+    .flat()
+    .toSorted((a, b) => b.boundAt - a.boundAt)
+    .map(({ path, pid }) => ({ path, pid }));
 }
 
 /** The processes that listen for a tenant's commands, or were killed while they did. Asks none of them. */

@@ -48,7 +48,7 @@ describe("an encrypted backup", () => {
       [bytes, undefined, 6, "--identity"],
       [bytes, other.identity, 6, "not encrypted to an identity"],
       [bytes, "/nowhere/at/all", 6, "cannot be read"],
-      [bytes, file, 6, "holds no identities"],
+      [bytes, file, 6, "has no identities"],
       [bytes.subarray(0, -20), mine.identity, 8, "cannot be decrypted"],
       [bytes.subarray(0, 60), mine.identity, 8, "damaged"],
       [Buffer.concat([bytes, Buffer.from("more")]), mine.identity, 8, "cannot be decrypted"],

@@ -132,8 +132,8 @@ then:
   });
 
   test.each([
-    ["../outside.yaml", "is no file below the tenant's folder"],
-    ["markets/list.yaml", "holds 2 markets, and none of them has the key rain"],
+    ["../outside.yaml", "is not a file below the tenant's folder"],
+    ["markets/list.yaml", "holds 2 markets, and none has the key rain"],
     ["markets/none.yaml", "does not exist"],
   ])("that cannot be had from %s is a problem of the case", async (file, message) => {
     const text = `name: x\ngiven:\n  markets: { rain: { file: ${file} } }\n`;

@@ -113,7 +113,7 @@ describe("a tenant as code", () => {
     const stopped = await run("apply", "acme");
     expect(stopped).toMatchObject({
       exitCode: 3,
-      stderr: expect.stringContaining("what the file changed too is decided there"),
+      stderr: expect.stringContaining("decide in the file on values that it changed too"),
     });
     expect(stopped.stderr).not.toContain("drift --write");
     const text = await readFile(file(), "utf8");

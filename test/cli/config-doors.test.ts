@@ -284,7 +284,7 @@ describe("a pipeline's checkout, which has the files and the read key of one ten
     expect(here?.settings).toEqual(there?.settings);
     expect(here?.warnings).toEqual([
       ...(there?.warnings ?? []),
-      `values that are not at hand here are taken to be the live ones: ${keys.join(", ")}`,
+      `values that are missing here count as the live ones: ${keys.join(", ")}`,
     ]);
     const drifted = await doors.http.raw(...drift.slice(0, -2));
     expect((await ci(key, ...drift)).code).toBe(drifted.code);

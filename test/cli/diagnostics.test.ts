@@ -102,7 +102,7 @@ describe("validate, with mistakes in its files", () => {
 test("a command that reads no files refuses the formats of annotations", async () => {
   const { exitCode, stderr } = await operator.run("market", "list", "-o", "github");
   expect(exitCode).toBe(6);
-  expect(stderr).toContain("-o github shows what is wrong in files, and pmctl market list reads none");
+  expect(stderr).toContain("-o github prints problems of files, and pmctl market list reads none");
 });
 
 test("validate warns of what is missing here and of what does nothing, and of nothing right after init", async () => {

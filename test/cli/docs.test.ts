@@ -39,7 +39,7 @@ test("a port that is in use, an unknown page and a name of several pages are err
   const { port } = new URL(url);
   expect(await pmctlHere(["docs", "--port", port], { cwd })).toMatchObject({
     code: 6,
-    stderr: expect.stringContaining(`port ${port}: it is in use; without --port any free port is taken`),
+    stderr: expect.stringContaining(`port ${port}: it is in use; without --port pmctl takes any free port`),
   });
   const said = async (page: string) => pmctlHere(["docs", page], { cwd });
   expect(await said("first-markt")).toMatchObject({

@@ -165,6 +165,19 @@ describe("choosing the door", () => {
     expect(await ask()).toBe("second");
   });
 
+  test("of several servers the newest is taken, although its process id is lower", async () => {
+    await serve();
+    const folder = serversFolder(directory, "acme");
+    const older = createNetServer();
+    closing.push(() => older.close());
+    await once(older.listen(join(folder, "acme.32767-1")), "listening");
+    const newer = createNetServer();
+    closing.push(() => newer.close());
+    await once(newer.listen(join(folder, "acme.2-1")), "listening");
+    const pids = (await serverSockets(directory, "acme")).map(({ pid }) => pid);
+    expect(pids).toEqual([2, 32767, process.pid]);
+  });
+
   test("a server with another audit key is another environment's; a rotated key is ours", async () => {
     const stop = await serve({ auditKeyId: auditKey("STAGING_KEY").id });
     expect(await choose()).toEqual(DATABASE);
@@ -188,7 +201,7 @@ describe("choosing the door", () => {
     const silent = createNetServer(() => {}).listen(join(serversFolder(directory, "acme"), "acme.77-1"));
     closing.push(() => silent.close());
     await once(silent, "listening");
-    const said = "The server of acme (process 77) runs and did not answer within 5 s";
+    const said = "The server of acme (process 77) runs, but did not answer within 5 s";
     const [passed] = await Promise.all([choose(), expect(choose("http")).rejects.toThrow(said)]);
     expect(passed).toMatchObject({ door: { kind: "db" }, notes: [expect.stringContaining(said)] });
   });

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PUBLIC_KEY } from "../server/support/harness.ts";
+import { ADMIN_KEY, PUBLIC_KEY } from "../server/support/harness.ts";
 import { type ServedTenant, serveTenant } from "../server/support/tenant.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
 import { type Finished, operatorDirectory, pmctlHere, type TestDirectory } from "./support/pmctl.ts";
@@ -108,6 +108,14 @@ describe("embed snippet", () => {
     expect(stdout).toContain("predict.acme.example");
     expect(stdout).not.toContain("<b>");
     expect(stdout).not.toContain('<b>"');
+  });
+
+  test("an id that no market has is refused where the tenant can be asked", async () => {
+    const args = ["embed", "snippet", "--url", tenant.url, "--market", "mkt_nope"];
+    const env = { ACME_ADMIN_KEY: ADMIN_KEY };
+    const { code, stdout, stderr } = await pmctlHere(args, { cwd: directory.cwd, env });
+    expect([code, stdout]).toEqual([5, ""]);
+    expect(stderr).toContain("Market not found");
   });
 
   test("a key is looked up, so that without a server or a database no snippet is printed for it", async () => {

@@ -281,9 +281,7 @@ waves:
       ...["fleet", "apply", "--yes", "--allow-exec", "--on-drift", "overwrite", "--accept-loosening", "-o", "markdown"],
     );
     expect(done.exitCode, done.stderr).toBe(0);
-    expect(done.stderr).toMatch(
-      /^Going on with the run .*\ncanary: applying 1 tenant, 1 at a time\ncanary: lab applied/,
-    );
+    expect(done.stderr).toMatch(/^Continuing the run .*\ncanary: applying 1 tenant, 1 at a time\ncanary: lab applied/);
     expect(done.stdout).toMatch(/\| rest \| acme-eu \| unchanged \| \d+ \| - \|\n\| rest \| acme-us \| applied \|/);
     expect(await readFile(summary, "utf8")).toContain("### Fleet: done");
     expect(await feeOf("lab")).toBe(90);
@@ -321,7 +319,7 @@ waves:
     });
     expect(code, said).toBe(null);
     const { stdout, stderr } = await run("fleet", "status", "-o", "json");
-    expect(stderr).toMatch(/^The run \S+ was interrupted; `pmctl fleet apply` goes on with it\ncanary: running/);
+    expect(stderr).toMatch(/^The run \S+ was interrupted; `pmctl fleet apply` continues it\ncanary: running/);
     const { state, waves: seen } = JSON.parse(stdout);
     expect([state, seen[0].state, seen[0].tenants[0].state]).toEqual(["interrupted", "running", "applied"]);
     await rm(file("hold"));

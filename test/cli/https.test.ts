@@ -139,10 +139,10 @@ describe("a certificate of the tenant file", () => {
     const renewed = await makePair({ names: ["predict.acme.example"] });
     // First a certificate whose key is not there yet: the old one goes on.
     await writeFile(join(folder(), "site.crt"), renewed.cert);
-    await expect.poll(() => server.errors()).toContain("The certificate was changed and cannot be used");
+    await expect.poll(() => server.errors()).toContain("The changed certificate cannot be used");
     expect(await call(`${server.url}/health`, first.cert)).toMatchObject({ status: 200 });
     await put(renewed);
-    await expect.poll(() => server.errors()).toContain("A renewed certificate was taken up");
+    await expect.poll(() => server.errors()).toContain("The renewed certificate is in use");
     expect(await call(`${server.url}/health`, renewed.cert)).toMatchObject({ status: 200 });
     expect(await server.kill("SIGTERM")).toBe(0);
   });

@@ -102,7 +102,7 @@ test("an import that is not what the file says is refused, and no file is writte
   expect(await run("market", "create", "-f", file)).toMatchObject({ code: 6 });
   await done("apply");
   await writeFile(file, "[]");
-  const refused = { code: 3, stderr: expect.stringContaining("there is already") };
+  const refused = { code: 3, stderr: expect.stringContaining("there are files already") };
   expect(await run("pull", "--markets", "--write")).toMatchObject(refused);
   expect(await readFile(file, "utf8")).toBe("[]");
   await side.edit((tenant) => tenant.replace("markets/*.yaml", "other/*.yaml"));

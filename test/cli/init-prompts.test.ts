@@ -55,10 +55,10 @@ describe("on a terminal", () => {
     const before = tenantFile();
     const { exit, questions, stdout, stderr } = await init([], {}, ["acme"]);
     expect({ exit, questions }).toEqual({ exit: 0, questions: [] });
-    expect(stderr).toMatch(/^acme is there already/);
+    expect(stderr).toMatch(/^acme exists already/);
     expect(stdout).toContain("kept");
     expect(tenantFile()).toBe(before);
-    expect((await init(["acme"])).stderr).toContain("acme is there already");
+    expect((await init(["acme"])).stderr).toContain("acme exists already");
   });
 
   test("Ctrl-C at any question writes nothing", async () => {

@@ -143,7 +143,7 @@ describe("replacing a secret of the tenant file", () => {
     expect(key).toMatch(type === "webhook" ? /^whsec_[A-Za-z0-9+/]{43}=$/ : /^[A-Za-z0-9_-]{43}$/);
     expect(yaml).toContain(lines);
     expect(steps.join("\n")).toContain(`${variable}=${key}`);
-    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] read: /);
+    expect(steps.join("\n")).toMatch(/tenant\.yaml:[67] to: /);
     expect(io.stderr.text).toBe("Nothing was changed yet.\n");
   });
 });
@@ -158,10 +158,10 @@ test("the audit key's lines are told one by one, each where it stands, and nothi
   const io = testIo({ format: "json" });
   await runSecretRotate({ type: "audit" }, tenant, io);
   const { steps, yaml } = JSON.parse(io.stdout.text);
-  expect(steps[1]).toContain("First let every server know it: put { env: ACME_AUDIT_KEY_2 } into `previous`");
+  expect(steps[1]).toContain("First let every server read it: put { env: ACME_AUDIT_KEY_2 } into `previous`");
   expect(steps.slice(2, 4)).toEqual([
-    expect.stringContaining(`tenant.yaml:${from + 2} read: key: { env: ACME_AUDIT_KEY_2 }`),
-    expect.stringContaining(`tenant.yaml:${from + 5} read: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
+    expect.stringContaining(`tenant.yaml:${from + 2} to: key: { env: ACME_AUDIT_KEY_2 }`),
+    expect.stringContaining(`tenant.yaml:${from + 5} to: previous: [{ env: ACME_AUDIT_KEY }, { env: ACME_OLD }]`),
   ]);
   expect(yaml).not.toContain("audit:");
 });
@@ -209,7 +209,7 @@ describe("the options of key commands", () => {
   test("a key is named by argument or by --name, and by both only if they agree", () => {
     expect([keyName("a", {}), keyName(undefined, { name: "b" }), keyName("c", { name: "c" })]).toEqual(["a", "b", "c"]);
     for (const wrong of [() => keyName(undefined, {}), () => keyName("a", { name: "b" })])
-      expect(wrong).toThrow("Which key?");
+      expect(wrong).toThrow(/Name the key|leave one out/);
   });
 
   test("--expires takes a span or a time with its zone, and --overlap a span or 0", () => {

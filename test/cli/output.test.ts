@@ -153,7 +153,7 @@ describe("formats", () => {
     [{ names: "tenant plan", ends: {} }, "plan.changes", "changes"],
   ] as const)("before it runs, a command with %o takes --fields %s and refuses %s", (prints, right, wrong) => {
     expect(() => requireFields(prints, [right])).not.toThrow();
-    expect(() => requireFields(prints, [right, wrong])).toThrow(`There is no field ${wrong}; there are: `);
+    expect(() => requireFields(prints, [right, wrong])).toThrow(`There is no field ${wrong}; the fields are: `);
   });
 
   test("a text is itself unless a format is asked for", async () => {

@@ -83,7 +83,7 @@ describe("exit codes", () => {
     ["an unknown verb", ["market", "lst"], "did you mean list?"],
     ["a word of other tools", ["login"], "did you mean key list?"],
     ["a verb of other tools", ["market", "get"], "did you mean show?"],
-    ["a word that nothing is near to", ["market", "frobnicate"], "pmctl market --help shows those there are"],
+    ["a word that nothing is near to", ["market", "frobnicate"], "pmctl market --help lists the commands"],
     ["an unknown option", ["market", "list", "--categroy", "x"], "Did you mean --category?"],
     ["a missing option", ["trade", "place"], "--market"],
     ["a bad value", ["market", "list", "--limit", "many"], "whole number"],

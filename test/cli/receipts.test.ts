@@ -141,7 +141,7 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     const [torn, whole] = (await readFile(path("torn"), "utf8")).split("\n");
     expect(torn).toBe('{"tenant":"acme","se');
     expect(JSON.parse(whole ?? "")).toMatchObject({ seq: (await latest()).seq });
-    await expect(anchorsIn("torn")).rejects.toThrow("torn:1 is not a receipt");
+    await expect(anchorsIn("torn")).rejects.toThrow("torn:1 is neither a receipt");
   });
 
   test("two genuine anchors of one entry are evidence for the log to answer, and strange lines count for nothing", async () => {

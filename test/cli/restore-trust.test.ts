@@ -40,12 +40,12 @@ test("what a restore that was killed left behind goes with the next restore or b
   const used = connect(atDatabase(scene.connection, second), { name: "test", max: 1 });
   await used`select 1`;
   const { file, stderr } = await scene.backup();
-  expect(stderr).toContain(`dropped ${first}`);
-  expect(stderr).not.toContain(`dropped ${second}`);
+  expect(stderr).toContain(`Dropped ${first}`);
+  expect(stderr).not.toContain(`Dropped ${second}`);
   await used.end({ timeout: 5 });
   const restored = await scene.restore(file);
   expect(restored).toMatchObject({ exit: 0 });
-  expect(restored.stderr).toContain(`dropped ${second}`);
+  expect(restored.stderr).toContain(`Dropped ${second}`);
   expect(await scene.leftovers()).toEqual([]);
 });
 

@@ -146,7 +146,9 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     // What it compiles goes with its files.
     vi.stubEnv("NODE_COMPILE_CACHE", join(operator.directory, "compiled"));
     const applied = await operator.runBuild(next, "apply", "acme", "--via", "db", "--yes", "-o", "json");
-    expect(applied.stderr).toContain("Servers of the older version go on: restart them one after the other");
+    expect(applied.stderr).toContain(
+      "Servers of the older version are still running: restart them one after the other",
+    );
     expect(JSON.parse(applied.stdout)).toMatchObject([{ migrations: ["0999_planted.sql"] }]);
     await underLoad();
     // A server of the older version that starts anew meanwhile, as after a crash.

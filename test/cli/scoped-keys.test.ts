@@ -54,7 +54,7 @@ describe("a pipeline that holds a key of scope read and no other secret", () => 
     const [plan] = JSON.parse(planned.stdout);
     expect(plan).toMatchObject({ tenant: "acme", empty: true, items: [] });
     expect(plan.warnings).toEqual([
-      expect.stringMatching(/taken to be the live ones: keys\..*keys\.deploy, keys\.builder, keys\.far/),
+      expect.stringMatching(/count as the live ones: keys\..*keys\.deploy, keys\.builder, keys\.far/),
     ]);
     expect(await ci("drift")).toMatchObject({ code: 0 });
     const history = await ci("history");
@@ -216,7 +216,7 @@ describe("keys on the command line", () => {
 
   test("straight to the database the file's owner may do everything, and is told so", async () => {
     const ended = await here("policy", "set", "feeBps=77", "--yes", "--via", "db", "--key", "ci");
-    expect(ended).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("the key ci has no part in this") });
+    expect(ended).toMatchObject({ exitCode: 0, stderr: expect.stringContaining("the key ci is not used") });
     expect(await here("key", "list", "--via", "db", "--key", "cii")).toMatchObject({ exitCode: 6 });
   });
 

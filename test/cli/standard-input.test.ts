@@ -21,7 +21,7 @@ test("a market on the standard input is read as one in a file, wherever its byte
   const cut = bytes.indexOf("ü") + 1;
   const text = await readStandardInput(pieces(bytes.subarray(0, cut), bytes.subarray(cut)));
   expect(marketInput({ file: "-" }, text)).toMatchObject({ key: "rain", question: "Will it regnen in Zürich?" });
-  expect(() => marketInput({ file: "-", key: "wet" }, text)).toThrow("leave --key out");
+  expect(() => marketInput({ file: "-", key: "wet" }, text)).toThrow("leave out --key");
 });
 
 test("what is wrong with the standard input is told with its place, and ends with 6", async () => {

@@ -121,5 +121,5 @@ test("warnings about how a tenant is set up are one line on a screen", async () 
 test("a server that ends says that its embedded database goes on, and how to stop it", async () => {
   const server = await operator.serve("acme");
   expect(await server.kill("SIGINT")).toBe(130);
-  expect(server.errors()).toMatch(/The embedded database goes on running: (npx )?pmctl db stop ends it\n$/);
+  expect(server.errors()).toMatch(/The embedded database is still running: (npx )?pmctl db stop stops it\n$/);
 });

@@ -78,7 +78,10 @@ describe.each(doors)("a story through the %s door", (_name, open) => {
       update audit set payload = replace(payload, '"amount":"5"', '"amount":"500"')
        where type = 'trade.executed' and payload like '%"amount":"5"%'`;
     expect(altered.count).toBe(1);
-    const refused = { code: "INTEGRITY", message: expect.stringMatching(/^Nothing is signed over it: entry \d+ /) };
+    const refused = {
+      code: "INTEGRITY",
+      message: expect.stringMatching(/^Nothing is signed, because the log does not hold: entry \d+ /),
+    };
     await expect(tell.market()).rejects.toMatchObject(refused);
     await expect(tell.user()).rejects.toMatchObject(refused);
   });

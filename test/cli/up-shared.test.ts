@@ -100,7 +100,7 @@ describe("many tenants in one process", () => {
     const late = () => ask(hostOf("broken"));
     expect(await late()).toMatchObject({ status: 404, code: "UNKNOWN_HOST" });
     await operator.edit("broken", (file) => file.replace("version: 2", "version: 1"));
-    await vi.waitFor(() => expect(said()).toContain("broken is served from now on"), { timeout: 60_000 });
+    await vi.waitFor(() => expect(said()).toContain("broken is served again"), { timeout: 60_000 });
     expect(await late()).toMatchObject({ status: 500, code: "DATABASE_UNAVAILABLE" });
     expect(await operator.run("apply", "broken")).toMatchObject({ exitCode: 0 });
     await vi.waitFor(async () => expect(await late()).toMatchObject({ status: 200 }), { timeout: 60_000 });

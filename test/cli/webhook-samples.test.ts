@@ -39,12 +39,12 @@ describe("a sample webhook", () => {
 
   test.each([
     ["kyc.pased", [], "did you mean kyc.passed?"],
-    ["constructor", [], "there are: kyc.passed"],
-    ["stripe:constructor", [], "there are:"],
+    ["constructor", [], "the events are: kyc.passed"],
+    ["stripe:constructor", [], "the events are:"],
     ["kyc.passed", ["userId"], "must be KEY=VALUE"],
     ["kyc.passed", ["__proto__.x=1"], "has no field"],
     ["deposit.completed", ["amount=1000"], 'has no field "amount"; did you mean amountUsd?'],
-    ["deposit.completed", ["currency=EUR"], "it has: event, userId, amountUsd, txRef"],
+    ["deposit.completed", ["currency=EUR"], "its fields are: event, userId, amountUsd, txRef"],
     ["kyc.passed", ["juristiction=CH"], "did you mean jurisdiction?"],
     ["stripe:payment_intent.succeeded", ["metadata.user=usr_1"], "did you mean metadata.userId?"],
   ])("refuses %s %j", (event, assignments, message) => {

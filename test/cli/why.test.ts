@@ -81,7 +81,7 @@ describe.each(doors)("why %s", (kind, open) => {
     expect(stderr).toContain(
       kind === "http"
         ? "remembers its last 10,000"
-        : "by the running server only, and none was asked: name it with --url",
+        : "only the running server remembers refused requests, and none was asked: name it with --url",
     );
   });
 

@@ -76,7 +76,7 @@ describe("the tenant that a command means", () => {
   test("cannot be found where there are none, and the refusal says how to make one", () => {
     expect(faultOf(() => pickTenant(workspace(), undefined, undefined))).toEqual({
       code: "USAGE",
-      message: "There are no tenants in /work; `pmctl init` makes one",
+      message: "There are no tenants in /work; `pmctl init` creates one",
     });
   });
 });

@@ -100,7 +100,7 @@ describe("deploy render", () => {
     const { stdout, stderr } = await directory.render("--target", "systemd", "--out", "some", "-l", "tier=gold");
     expect(stdout).toContain("pmctl-acme.service");
     expect(stdout).not.toContain("pmctl-no.service");
-    expect(stderr).toContain("some/pmctl-no.service is not rendered any more");
+    expect(stderr).toContain("some/pmctl-no.service is no longer rendered; delete it");
     expect((await directory.render("--target", "systemd", "-l", "tier=none")).code).toBe(5);
     expect((await directory.render("nobody", "--target", "systemd")).code).toBe(5);
   });

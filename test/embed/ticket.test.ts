@@ -144,20 +144,31 @@ describe("a narrow widget of a fixed height", () => {
   });
 });
 
+/** Buttons of the choice between buying and selling whose text comes closer to their edge than 6 pixels. */
+const TIGHT = `[...document.querySelectorAll(".actions > button")].filter((button) => {
+  const range = document.createRange();
+  range.selectNodeContents(button);
+  const [text, edge] = [range.getBoundingClientRect(), button.getBoundingClientRect()];
+  return text.left < edge.left + 6 || text.right > edge.right - 6;
+}).map((button) => button.textContent)`;
+
 test("a reader who signs in keeps the side and the amount, and has no sale under the finger", async () => {
   const marketId = "mkt_entry";
   await stage.tenant.openMarket(marketId);
   await buyElsewhere(stage, { marketId, traderId: "usr_1", side: "yes", dollars: 5 });
   const viewport = { width: 320, height: 900 };
-  const { page, frame, close } = await stage.open({ view: "market", marketId, autoHeight: true }, { viewport });
+  const options = { view: "market", marketId, autoHeight: true, locale: "de" } as const;
+  const { page, frame, close } = await stage.open(options, { viewport });
   await part(frame, "side-no").click();
   await part(frame, "amount").fill("7");
   const signIn = part(frame, "way-out");
   const { x = 0, y = 0, width = 0, height = 0 } = (await signIn.boundingBox()) ?? {};
   await signIn.click();
   await page.evaluate(`window.token = ${JSON.stringify(await userToken())}; embeds[0].refreshToken()`);
-  await frame.getByText("You hold").waitFor();
+  await frame.getByText("Sie halten").waitFor();
   await part(frame, "submit").waitFor();
+  // "Verkaufen" is the longest of these words, and is not cut off.
+  expect(await frame.evaluate(TIGHT)).toEqual([]);
   expect(await part(frame, "side-no").getAttribute("aria-pressed")).toBe("true");
   expect(await part(frame, "amount").inputValue()).toBe("7");
   for (const name of ["sell", "cash-out"]) {

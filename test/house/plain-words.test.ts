@@ -57,6 +57,10 @@ function filesOf(...patterns: string[]): { file: string; text: string }[] {
 
 const lineAt = (text: string, index: number) => text.slice(0, index).split("\n").length;
 
+const COMMENTS_AND_LITERALS = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|\/\/ .*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/gm;
+
+const isComment = (text: string) => text.startsWith("/") || text.trimStart().startsWith("//");
+
 /** Splits a document into paragraphs, items of lists and cells of tables, without its blocks of code. */
 function paragraphs(file: string, text: string): Piece[] {
   const prose = text.replace(/```[\s\S]*?```|<!--[\s\S]*?-->/g, (code) => code.replace(/[^\n]/g, ""));
@@ -70,9 +74,8 @@ function paragraphs(file: string, text: string): Piece[] {
 /** The comments of a source file and its literals, such as messages and help. Of tests, the titles only: the rest is data. */
 function pieces(file: string, text: string): Piece[] {
   const found: Piece[] = [];
-  const literals = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|\/\/ .*|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/gm;
-  for (const match of text.matchAll(literals)) {
-    const comment = match[0].startsWith("/") || match[0].trimStart().startsWith("//");
+  for (const match of text.matchAll(COMMENTS_AND_LITERALS)) {
+    const comment = isComment(match[0]);
     // A literal that holds markup, styles or a query is code.
     if (!comment && /[{;]\n|<\w+|\bfrom \w+\n|\bselect /.test(match[0].replace(/\$\{[^}]*\}/g, "x"))) continue;
     if (!comment && file.startsWith("test/") && !TITLE.test(text.slice(0, match.index).slice(-40))) continue;
@@ -125,4 +128,18 @@ test("documents, help, messages, comments and titles of tests have none of the p
     return PUZZLES.filter((phrase) => text.includes(phrase)).map((phrase) => `${place(piece)} ${phrase}`);
   });
   expect(found).toEqual([]);
+});
+
+/** A word of our code, where it names the class of what is thrown. Outside it, people read of errors. */
+const REFUSAL = /(?<![\w./#-])refusals?(?!\w|[./#-]\w)/i;
+
+/** Text without what programs read: names in backticks, values, markup, targets of links. */
+const forPeople = (text: string) => text.replace(/\\?`[^`]*`|\$\{[^}]*\}|<[^<>]*>|\]\([^)]*\)/g, " ");
+
+test("documents speak of errors, not of refusals", () => {
+  const found = documents
+    // The reference is generated from texts of the program.
+    .filter(({ file }) => file !== "CHANGELOG.md" && !file.startsWith("docs/reference/"))
+    .filter(({ text }) => REFUSAL.test(forPeople(text)));
+  expect(found.map(place)).toEqual([]);
 });

@@ -1,12 +1,25 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { OWN_FILES, SHARED_FOLDERS } from "../support/projects.ts";
+import { OWN_FILES, RARE, RARE_SHARED, SHARED_FOLDERS } from "../support/projects.ts";
 
 const TESTS = join(import.meta.dirname, "..");
 const files = readdirSync(TESTS, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
 
 describe("the tests", () => {
+  test("docs/design/testing.md lists each file that npm test leaves out, and a file that npm test runs for each", () => {
+    const page = readFileSync(join(TESTS, "../docs/design/testing.md"), "utf8");
+    const rows = [...page.matchAll(/^\| (.+) \| (`.+) \|$/gm)].filter(([row]) => row.includes("/"));
+    const names = (cell = "") => [...cell.matchAll(/`(\w+\/[^`]+)`/g)].map(([, name]) => `test/${name}.test.ts`);
+    const rare = [...RARE, ...RARE_SHARED].map((path) => path.replace("**/*", "*"));
+    expect(rows.flatMap(([, left]) => names(left)).toSorted()).toEqual(rare.toSorted());
+    const kept = rows.map(([, left, right]) => ({ left, files: names(right) }));
+    expect(kept.filter((row) => row.files.length === 0)).toEqual([]);
+    const there = files.map((name) => `test/${name}`);
+    const missing = kept.flatMap((row) => row.files).filter((file) => !there.includes(file) || rare.includes(file));
+    expect(missing).toEqual([]);
+  });
+
   test("no two test files have one name, so that a name in a report is enough to find it", () => {
     const names = files.filter((name) => name.endsWith(".test.ts")).map((name) => basename(name));
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

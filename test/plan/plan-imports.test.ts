@@ -84,9 +84,9 @@ describe("`import` in a market file", () => {
   });
 
   test("is a conflict for an id that is unknown, or of a settled market", () => {
-    expect(refusalOf(() => tenant.apply(files({ ...rain, import: "mkt_0" })))).toContain("no market mkt_0");
+    expect(refusalOf(() => tenant.apply(files({ ...rain, import: "mkt_0" })))).toContain("no unsettled market mkt_0");
     tenant.world.run({ type: "settleMarket", marketId: ID, outcome: "yes" });
-    expect(refusalOf(() => tenant.apply(files(rain)))).toContain(`no market ${ID} that is not settled`);
+    expect(refusalOf(() => tenant.apply(files(rain)))).toContain(`no unsettled market ${ID}`);
   });
 
   test("is a conflict for a market that has another key, and for a key that is another market's", () => {

@@ -335,7 +335,7 @@ describe("markets", () => {
     tenant.world.run({ type: "settleMarket", marketId: "m1", outcome: "yes" });
     expect(tenant.plan({ markets: [{ state: "suspended" }] }).items).toEqual([]);
     expect(refusalOf(() => tenant.apply({ markets: [{}, { key: "late", closeAt: 1000 }] }))).toContain(
-      "close in the past",
+      "its close is in the past",
     );
   });
 });

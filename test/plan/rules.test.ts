@@ -40,11 +40,11 @@ describe("a rule's expression", () => {
     ["feeBps <", "it ends too early: something is missing after its last character"],
     ["feeBps = 1", "it cannot be read at character 8: == compares"],
     ["feebps < 1", "there is no feebps; did you mean feeBps?"],
-    ["labels.x == 1", "there is no labels.x; there are: region; has(labels.x) asks whether it is there"],
+    ["labels.x == 1", "there is no labels.x; the names are: region; has(labels.x) asks whether it is there"],
     ["tenant.policy.feebps > 1", "there is no tenant.policy.feebps; did you mean tenant.policy.feeBps?"],
     ["markets[9].p0 > 1", "there is no `markets[9]`: the list has 2 entries, from [0]"],
     ["feeBps.x == 1", "there is no .x of a number"],
-    ["feeBps", "it is a number, and a rule is true or false"],
+    ["feeBps", "it is a number, and a rule must be true or false"],
     ["tenant.tenant", "it is neither true nor false"],
     ['feeBps < "3"', '`feeBps < "3"` cannot be evaluated: < does not go between a number and a text'],
     ['now > "x"', '`now > "x"` cannot be evaluated: > does not go between a time and a text'],
@@ -107,7 +107,7 @@ describe("rules", () => {
     expect(invalid).toMatchObject([
       {
         path: ["rules", 4, "expr"],
-        message: expect.stringContaining("the rule wrong cannot be judged: there is no nope"),
+        message: expect.stringContaining("the rule wrong cannot be evaluated: there is no nope"),
         code: "RULE_INVALID",
       },
     ]);
@@ -169,7 +169,7 @@ describe("a plan under rules", () => {
       { reason: "conflict", field: "treasury.capitalUsd", flag: null },
     ]);
     expect(() => decide(holding(999.999999), desired, live, choices)).toThrow(
-      "treasury.capitalUsd: the treasury cannot fund 1 new market: 1000 USD are needed, and 999.999999 USD will be there",
+      "treasury.capitalUsd: the treasury cannot fund 1 new market: they need 1000 USD, and the treasury will hold 999.999999 USD",
     );
     expect(refusalsOf(holding(1000), choices)).toEqual([]);
   });

@@ -181,7 +181,7 @@ describe.skipIf(version === undefined)(`an external PostgreSQL ${version}`, () =
       expect(await loginOf("globex")).toMatchObject({ status: "ok", found: expect.stringContaining("owns nothing") });
       expect(await checkOf("globex", "database owner")).toMatchObject({
         status: "warn",
-        found: expect.stringContaining("no login is named that can migrate it"),
+        found: expect.stringContaining("names no login that can migrate it"),
         remedy: "Put the connection string of the owner into database.ownerUrl",
       });
       await operator.edit("globex", (text) => text.replace(`{ env: ${SERVER} }`, `$&, ownerUrl: { env: ${OWNER} }`));

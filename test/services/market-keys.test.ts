@@ -64,6 +64,6 @@ test("a market file's key goes with it", async () => {
     "key: dry\nquestion: Will it be dry?\ncategory: weather\nkind: cpmm\np0: 0.5\ncloseAt: 2096-01-01T00:00:00Z\nresolutionRef: judge\n",
   );
   expect(marketInput({ file })).toMatchObject({ key: "dry", question: "Will it be dry?" });
-  expect(() => marketInput({ file, key: "wet" })).toThrow("leave --key out");
+  expect(() => marketInput({ file, key: "wet" })).toThrow("leave out --key");
   await rm(directory, { recursive: true });
 });

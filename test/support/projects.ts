@@ -38,4 +38,24 @@ export const RARE = [
   ...["cli/up-shared-crowded", "postgres/external", "postgres/embedded-places", "embed/embed-package"],
   ...["server/held-locks", "services/read-restart", "outgoing/delivery-together", "deploy/deployed-processes"],
   ...["cli/both-doors", "cli/config-doors", "cli/fleet", "cli/tenant-file-address", "tour/golden-screens"],
-].map((name) => `test/${name}.test.ts`);
+  ...["cli/file-reads", "cli/show-page"],
+].map(testFile);
+
+/** The same, of files that share processes and modules as {@link SHARED_FOLDERS} do. */
+export const RARE_SHARED = [
+  ...["cli/restore-trust", "cli/restore-leaked", "cli/db-backup", "cli/backup-encryption", "cli/accept-finding"],
+  ...["cli/config-as-code", "cli/tenant-lifecycle", "cli/rollback", "cli/imported-markets", "cli/keys-of-markets"],
+  ...["cli/several-tenants", "cli/secret-sources", "cli/config-addresses"],
+  ...["cli/process", "cli/up", "cli/up-shared", "cli/https", "cli/impostor", "cli/admin-hosts", "cli/demo-serving"],
+  ...["cli/logs", "cli/status", "cli/webhook-process", "cli/early-signals", "oracle/serve"],
+  ...["cli/examples", "cli/runbook", "server/guide-samples", "server/docs-browser", "embed/publisher-docs"],
+  ...["embed/playground", "embed/refusal-messages", "embed/moving", "embed/lists", "embed/shared-stream"],
+  ...["embed/reach", "embed/layout-shift", "embed/kept-loaders", "server/pages/pages-browser"],
+  ...["postgres/embedded", "postgres/embedded-access", "postgres/database-tls", "services/one-moment"],
+  ...["services/audit/schemes", "services/audit/schemes-beside-the-log"],
+  ...["config/init-ci", "config/gitlab-reports", "config/literal-secrets", "house/package"],
+].map(testFile);
+
+function testFile(name: string): string {
+  return `test/${name}.test.ts`;
+}

@@ -17,8 +17,8 @@ import { keepLastMarket } from "../tenant/last-market.ts";
 import { fromFiles, fromHistory, planOn, type Source } from "./plan-tenant.ts";
 
 /**
- * Answers the questions of a plan; throws to refuse it.
- * @param api of what is live; undefined for a tenant that was never applied
+ * Answers the questions of a plan, or throws to refuse it.
+ * @param api reads what is live; undefined for a tenant that was never applied
  */
 type Chooser = (plan: Plan, api: Api | undefined) => Choices | Promise<Choices>;
 
@@ -27,29 +27,29 @@ interface Applied extends CarriedOut {
   migrations: string[];
 }
 
-/** What came of a plan. */
+/** The result of carrying out a plan. */
 export interface CarriedOut {
   changed: boolean;
-  /** What was written; empty when nothing changed. */
+  /** The items that were written; empty when nothing changed. */
   items: PlanItem[];
-  /** Of the files, `-dirty` where one of them is not the commit's; null where there is no git. */
+  /** Commit of the files, with `-dirty` where a file differs from the commit; null without git. */
   gitCommit: string | null;
   plan: Plan;
   desired: Desired;
-  /** The audit entry of the change, which under an idempotency key the first of several requests may have made. */
+  /** The audit entry of the change. Under an idempotency key an earlier request may have made it. */
   entry?: Pick<WireResult<"getApply">, "seq" | "hash" | "fileSha256" | "changes"> | undefined;
 }
 
 /**
- * Brings a tenant to what its files say: the database, the schema, then everything else in one commit. A second run
- * changes nothing. The plan is decided before anything is written, except on a schema of an older version, which cannot be
- * read before it is migrated.
- * @param choose asked once more when another apply came between the plan and its commit
- * @param targets the fields that alone are applied
- * @param repeatable what the line accepts, given with an idempotency key: a repeat of files, targets and this gets the first
- * result, whatever is live by then
- * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, with nothing of the plan written, when the
- * plan has questions that were not answered, or is stale again
+ * Brings a tenant to the state of its files: the database, the schema, then everything else in one commit. A second run
+ * changes nothing. The plan is decided before anything is written, except on a schema of an older version, which has to
+ * be migrated before it can be read.
+ * @param choose is asked again when another apply came between the plan and its commit
+ * @param targets the only fields to apply
+ * @param repeatable what the line accepts, given with an idempotency key: a repeat with the same files, targets and
+ *   answers gets the first result, whatever is live by then
+ * @throws ConfigError naming the keys whose values are missing; Fault REFUSED, before anything of the plan is written,
+ *   when the plan has unanswered questions, or is stale a second time
  */
 export async function applyTenant(
   session: ConfigSession,
@@ -81,7 +81,7 @@ export async function applyTenant(
   }
 }
 
-/** Keeps the market that an apply created last, for `@last`. The apply stands whether or not this is known. */
+/** Remembers the market that an apply created last, for `@last`. The apply stands even if this fails. */
 async function rememberLast(session: ConfigSession, { api }: LiveTenant, key: string | undefined): Promise<void> {
   if (key === undefined) return;
   const { markets } = await api.getConfig({}).catch(() => ({ markets: [] }));
@@ -90,9 +90,9 @@ async function rememberLast(session: ConfigSession, { api }: LiveTenant, key: st
 }
 
 /**
- * What is live now, when another apply came between a plan and its commit: two servers of one rollout apply the same files.
- * The plan is made and decided anew then, once, so that whatever was changed still has to be allowed.
- * @throws the refusal itself, when it has another reason
+ * Reads the live state again when another apply came between a plan and its commit: two servers of one rollout apply
+ * the same files. The plan is then made and decided once more, so that every change still has to be allowed.
+ * @throws the error itself, when it has another reason
  */
 async function afterAnotherApply(refusal: unknown, live: LiveTenant, plan: Plan): Promise<LiveTenant> {
   if (!(refusal instanceof Fault) || refusal.code !== "REFUSED") throw refusal;
@@ -101,7 +101,7 @@ async function afterAnotherApply(refusal: unknown, live: LiveTenant, plan: Plan)
   return { ...live, config };
 }
 
-/** What is live; `older` where this version can read it only after a migration. Changes nothing. */
+/** Reads the live state; `older` where this version can read it only after a migration. Changes nothing. */
 async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | undefined | "older"> {
   try {
     return await session.open();
@@ -111,7 +111,7 @@ async function openUnlessOlder(session: ConfigSession): Promise<LiveTenant | und
   }
 }
 
-/** A refusal of the plan that also states the update which came before it. */
+/** Adds to an error of the plan that the database was updated before it. */
 function afterUpdate(error: unknown, migrations: readonly string[]): unknown {
   if (!(error instanceof Fault) || error instanceof ConfigError) return error;
   const { code, message, detail } = error;
@@ -123,25 +123,25 @@ function afterUpdate(error: unknown, migrations: readonly string[]): unknown {
   return new Fault(code, `${done}\n${message}`, { cause: error, detail });
 }
 
-/** Adds the place in the file to the database's refusal of a text search configuration. */
+/** Adds the place in the file to the database's error about a text search configuration. */
 function atSearch(error: unknown, { config }: Pick<ConfigSession, "config">): unknown {
   if (!(error instanceof Fault) || error.code !== "CONFIG_INVALID" || error instanceof ConfigError) return error;
   if (isOtherKeyFault(error)) return error;
   return new ConfigError(config.source.problems([{ path: ["markets", "search"], message: error.message }]));
 }
 
-/** What came of a rollback. */
+/** The result of a rollback. */
 export interface RolledBack extends CarriedOut {
-  /** Fields that are not as the earlier apply meant them. */
+  /** Fields that the rollback did not restore. */
   left: string[];
-  /** What is live after it. */
+  /** The live state after the rollback. */
   after: LiveConfig;
 }
 
 /**
  * Goes back to the document of an earlier apply, in one commit.
  * @param to the audit entry of that apply
- * @param source gives the document, where some of its values are to be others
+ * @param source returns the document, where some of its values are to be replaced
  */
 export async function rollBack(
   session: PlannedSession,
@@ -173,7 +173,7 @@ interface Asked {
 interface Decision {
   plan: Plan;
   desired: Desired;
-  /** What is written. */
+  /** The items to write. */
   items: PlanItem[];
   writes: Writes;
   /** Names the request under an idempotency key. */
@@ -202,7 +202,7 @@ function fingerprintOfLine({ asked = null }: Desired, repeatable: Choices | unde
 /** A version that no tenant has. */
 const NO_VERSION = Number.MAX_SAFE_INTEGER;
 
-/** What came of the first request under the idempotency key. It is asked before anything is decided: what is live may differ by now. */
+/** The first result under the idempotency key. Asked first, since the live state may differ by now. */
 async function firstResult(
   session: PlannedSession,
   live: LiveTenant,
@@ -210,7 +210,7 @@ async function firstResult(
 ): Promise<CarriedOut | undefined> {
   if (repeatable === undefined) return undefined;
   const { plan, desired, live: config } = await planOn(live, source, session);
-  // It writes nothing, and is refused as stale where the key has no answer.
+  // Writes nothing, and is refused as stale where the key has no answer.
   const nothing = writesOf({ ...plan, items: [] }, desired, config, { onDrift: "fail", acceptLoosening: false });
   const answer = await live.api
     .applyConfig({ ...nothing, ifVersion: NO_VERSION, feeds: {} }, fingerprintOfLine(desired, repeatable))
@@ -233,18 +233,18 @@ async function carryOut(
   { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,
 ): Promise<CarriedOut> {
-  // What comes from an earlier apply is of that one's commit, whatever is in the directory by now.
+  // A document of an earlier apply belongs to that apply's commit, whatever the directory contains now.
   const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
   const feeds = feedsIn(writes, session.feeds);
   const answer = await api.applyConfig({ ...writes, gitCommit, rollbackTo: rollbackTo ?? null, feeds }, fingerprint);
   const { changed } = answer;
-  // What is committed stands, whether or not it can be read again.
+  // The commit stands even if it cannot be read again.
   const read = entryOf(api, answer);
   const entry = await (fingerprint === undefined ? read.catch(() => undefined) : read);
   return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
 }
 
-/** The hashes of the feeds that new markets refer to, as the files define them: a running server may not know them yet. */
+/** Hashes of the feeds that new markets refer to, from the files: a running server may not know these feeds yet. */
 function feedsIn({ markets }: Writes, { hashes }: ConfigSession["feeds"]): Record<string, string> {
   const feeds = markets.flatMap(({ resolutionRef, meta = {}, closeAt }) => {
     const outcome = termsOf({ resolutionRef, meta, closeAt: Date.parse(closeAt) }, hashes);
@@ -254,9 +254,8 @@ function feedsIn({ markets }: Writes, { hashes }: ConfigSession["feeds"]): Recor
 }
 
 /**
- * The commit that a tenant's files come from, as an apply records it. It ends in `-dirty` where a file was edited since,
- * was never committed, lies outside the repository, or was deleted from the tenant's folder: the commit says something
- * else then.
+ * The commit of a tenant's files, as an apply records it. It ends in `-dirty` where the commit does not match: a file
+ * was edited since, was never committed, is outside the repository, or was deleted from the tenant's folder.
  * @returns undefined where there is no git, no repository or no commit
  */
 async function commitOfFiles({
@@ -277,7 +276,7 @@ async function commitOfFiles({
   return edited === "" && deleted === "" ? head : `${head}-dirty`;
 }
 
-/** What git prints; undefined where it fails. It takes no lock, so that a person's own git goes on undisturbed. */
+/** The output of git; undefined where it fails. Takes no lock, so that a person's own git is not disturbed. */
 async function git(cwd: string, ...words: string[]): Promise<string | undefined> {
   const { stdout, exitCode } = await execa("git", ["--no-optional-locks", ...words], {
     cwd,

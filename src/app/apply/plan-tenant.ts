@@ -22,12 +22,12 @@ export interface PlannedTenant {
   live: LiveConfig;
 }
 
-/** Where the state that a tenant is to have comes from: its files, or the document of an earlier apply. */
+/** Returns the state that a tenant should have, from its files or from the document of an earlier apply. */
 export type Source = (live: LiveConfig, api: Api | undefined) => Desired | Promise<Desired>;
 
 /**
  * The state that the tenant's files describe.
- * @param targets the fields that alone are meant
+ * @param targets the only fields to plan
  */
 export function fromFiles(
   tenant: Pick<ConfigSession, "config" | "markets">,
@@ -39,7 +39,7 @@ export function fromFiles(
 
 /**
  * The document of an earlier apply. It holds no values of keys, so keys stay as they are.
- * @throws Fault NOT_FOUND when that audit entry is no apply, REFUSED when this version cannot read its document
+ * @throws Fault NOT_FOUND when that audit entry is not an apply, REFUSED when this version cannot read its document
  */
 export function fromHistory(seq: number): Source {
   return async (live, api) => {
@@ -48,7 +48,7 @@ export function fromHistory(seq: number): Source {
   };
 }
 
-/** The sections of the policy that applies after an entry stated or changed. */
+/** The sections of the policy that applies after the given entry stated or changed. */
 async function statedSince(seq: number, api: Api, { document }: LiveConfig): Promise<Set<string>> {
   const names = new Set(Object.keys(document?.policy ?? {}));
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -60,7 +60,7 @@ async function statedSince(seq: number, api: Api, { document }: LiveConfig): Pro
   return names;
 }
 
-/** Plans on what is live; undefined stands for a tenant that was never applied. */
+/** Plans against the live state; undefined for a tenant that was never applied. */
 export async function planOn(
   tenant: Pick<LiveTenant, "api" | "config" | "scopes"> | undefined,
   source: Source,
@@ -81,9 +81,9 @@ export async function planOn(
 }
 
 /**
- * Plans what the files say and changes nothing: not even a database is created.
- * @param targets the fields that alone are meant
- * @returns also the tenant as it was opened; undefined where it was never applied
+ * Plans from the files and changes nothing: not even a database is created.
+ * @param targets the only fields to plan
+ * @returns also the opened tenant; undefined where it was never applied
  * @throws ConfigError naming the keys whose values cannot be used
  */
 export async function planTenant(
@@ -97,12 +97,12 @@ export async function planTenant(
   return { ...planned, plan: { ...planned.plan, warnings }, tenant };
 }
 
-/** The markets that are not settled, those without a key too. */
+/** Reads the unsettled markets, also those without a key. */
 export function readUnsettled(api: Api): Promise<UnsettledMarket[]> {
   return everyPage((page) => api.listUnsettledMarkets(page));
 }
 
-/** Adds the markets without a key where the files take one over that has none yet; most plans ask for nothing. */
+/** Adds the markets without a key where the files take over such a market; most plans need no request for it. */
 async function withUnkeyed(
   live: LiveConfig,
   { document, imports = {} }: Desired,
@@ -115,7 +115,7 @@ async function withUnkeyed(
   return { ...live, unkeyed: markets.filter(({ key }) => key === null) };
 }
 
-/** In one request. */
+/** The feeds of one request. */
 const FEEDS_AT_ONCE = 200;
 
 /** @param api undefined for a tenant that was never applied, which has no prices */
@@ -129,7 +129,7 @@ async function lastPrices(feeds: readonly FeedDefinition[], api: Api | undefined
   return latest;
 }
 
-/** The probable mistakes in a market that is about to be created. */
+/** Likely mistakes in a market before it is created. */
 export async function marketWarnings(
   { resolutionRef, meta = {}, closeAt }: Pick<WireInput<"createMarket">, "resolutionRef" | "meta" | "closeAt">,
   { tenant, api }: TenantSession,

@@ -1,6 +1,6 @@
 /**
- * What an operator accepts straight at the database, on record: that a log was set back, and what the recomputation found
- * in an entry. Neither can be mended, and without an acceptance neither would ever count as seen to.
+ * What an operator accepts at the database, on record: a log that was set back, or an entry that the recomputation
+ * would decide otherwise. Neither can be repaired, so only an acceptance resolves them.
  */
 import { type ChainBreak, otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import type { SetBack } from "../../domain/audit/set-back.ts";
@@ -18,12 +18,12 @@ import { commandOptions } from "../tenant/tenant-services.ts";
 import { knownToOperator } from "./anchors-in-file.ts";
 
 interface Acceptance {
-  /** Its name; undefined where the directory has one tenant. */
+  /** The tenant's name; undefined where the directory has one tenant. */
   tenant?: string | undefined;
   reason: string;
 }
 
-/** What was accepted. `anchor` and `seq` are null for a log that was not set back: no entry is written then. */
+/** What was accepted. `anchor` and `seq` are null for a log that was not set back, because no entry is written then. */
 export interface AcceptedSetBack {
   anchor: AcceptedRollback["anchor"] | null;
   head: AcceptedRollback["head"];
@@ -32,7 +32,7 @@ export interface AcceptedSetBack {
 }
 
 /**
- * Accepts that a log was set back: an entry records that the lost entries were given up.
+ * Accepts that a log was set back: an audit entry records that the lost entries are given up.
  *
  * @param confirm asks the operator; nothing changes when it throws
  * @throws Fault INTEGRITY when the chain itself does not hold, CONFIG_INVALID for another log's audit key
@@ -57,7 +57,7 @@ export async function acceptSetBack(
   });
 }
 
-/** What was accepted of `entry`, and the entry that records it. */
+/** The accepted findings of `entry`, and the entry that records them. */
 export interface AcceptedFinding {
   entry: number;
   findings: string[];
@@ -65,10 +65,10 @@ export interface AcceptedFinding {
 }
 
 /**
- * Accepts what the recomputation of the log finds wrong in an entry: what was paid cannot be unpaid.
+ * Accepts what the recomputation of the log finds wrong in an entry, because a payment cannot be undone.
  *
  * @param confirm asks the operator; nothing changes when it throws
- * @throws Fault NOT_FOUND where nothing is found in that entry; otherwise as {@link acceptSetBack}
+ * @throws Fault NOT_FOUND where the entry has no finding; otherwise as {@link acceptSetBack}
  */
 export async function acceptFinding(
   { tenant: named, reason, entry: seq }: Acceptance & { entry: number },
@@ -90,7 +90,7 @@ export async function acceptFinding(
   });
 }
 
-/** @param anchors false to look at none; undefined for the tenant's own */
+/** @param anchors false to ignore all anchors; undefined for the tenant's own */
 async function atDatabase<Result>(
   operator: OperatorTenant,
   anchors: false | undefined,

@@ -9,7 +9,7 @@ import { openRegular } from "../../services/anchors/anchor-scan.ts";
 import { type KnownAnchors, knownAnchors } from "../../services/anchors/known-anchors.ts";
 import { anchorPlaces, type OperatorTenant } from "../tenant/operator-tenant.ts";
 
-/** Proof of the entry that a command wrote, to be kept out of reach of everyone who can write to the database. */
+/** Proof of an entry that a command wrote. Keep it out of reach of everyone who can write to the database. */
 export interface Receipt extends Omit<AnchorLine, "signature"> {
   /** Such as `market settle`. */
   command: string;
@@ -21,11 +21,11 @@ export function knownToOperator(tenant: OperatorTenant, keys: readonly AuditKey[
 }
 
 /**
- * The receipts and anchors of a tenant in a file. Two anchors with different hashes for one entry are both kept: the one
- * that the log does not hold proves a set-back.
+ * Reads the receipts and anchors of a tenant from a file. Keeps two anchors with different hashes for one entry: the
+ * anchor that the log does not hold proves a set-back.
  *
- * @param note receives the number of lines that are ignored: anchors that none of the keys signed, or that a crash cut short
- * @throws Fault USAGE when it holds none, or anything else
+ * @param note receives the number of ignored lines: anchors that none of the keys signed, or that a crash cut short
+ * @throws Fault USAGE when the file has no anchor or receipt, or contains anything else
  */
 export async function readAnchors(
   file: string,
@@ -41,9 +41,9 @@ export async function readAnchors(
   });
   const genuine = lines.flatMap(({ anchor }) => (anchor && isGenuine(anchor, keys) ? [anchor] : []));
   const strange = lines.find(({ anchor, receipt }) => !anchor && !receipt);
-  // A line may have been cut short by a crash of the server, which appends to the file.
+  // The server appends to the file, so a crash may have cut a line short.
   if (strange && genuine.length === 0)
-    throw new Fault("USAGE", `${strange.where} is not a receipt as --receipt writes it, nor an anchor`);
+    throw new Fault("USAGE", `${strange.where} is neither a receipt from --receipt nor an anchor`);
   const receipts = lines.flatMap(({ receipt }) => receipt ?? []);
   const ignored = lines.length - genuine.length - receipts.length;
   const known = [
@@ -51,11 +51,11 @@ export async function readAnchors(
     ...receipts.map((line) => ({ ...line, source: `there is a receipt for entry ${line.seq} in ${file}` })),
   ].filter((line) => line.tenant === tenant);
   if (known.length === 0) {
-    const left = ignored === 0 ? "" : `; ignored: ${counted(ignored, "line")} that no audit key of ours signed`;
+    const left = ignored === 0 ? "" : `; ignored: ${counted(ignored, "line")} that no audit key here signed`;
     throw new Fault("USAGE", `${file} holds no anchor and no receipt of ${tenant}${left}`);
   }
   if (ignored > 0)
-    note(`${file}: ignored ${counted(ignored, "line")} that no audit key of ours signed, or that was cut short`);
+    note(`${file}: ignored ${counted(ignored, "line")} that no audit key here signed, or that was cut short`);
   const anchors = known.map(({ seq, hash, ts, source }) => ({ seq: BigInt(seq), hash, ts, source }));
   return [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()];
 }

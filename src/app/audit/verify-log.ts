@@ -24,7 +24,7 @@ export type Verify = (api: Api, options: VerifyOptions) => Promise<ChainReport>;
 /** How a log is verified. */
 export interface Verification extends Pick<VerifyOptions, "from" | "anchors"> {
   verify: Verify;
-  /** Remembers how far the chain was verified. */
+  /** Stores how far the chain was verified. */
   keep?: ((report: ChainReport) => Promise<void>) | undefined;
 }
 
@@ -36,7 +36,7 @@ interface Terms {
 }
 
 /**
- * How the log of an open tenant is verified: also against the anchors that the operator's directory holds.
+ * The terms for verifying the log of an open tenant: it must also hold the anchors of the operator's directory.
  * @param incremental begins where this directory's last verification ended
  */
 export async function verificationOf(
@@ -59,13 +59,13 @@ export async function verificationOf(
   };
 }
 
-/** Longer than a server takes to remember an entry that another process wrote. */
+/** Longer than a server takes to see an entry that another process wrote. */
 const CONFIRMED_WITHIN_MS = 3000;
 const CONFIRMED_AGAIN_MS = 500;
 
 /**
- * Whether an entry that was read would outlive the database's server. Kept although only the primary has it, it would make the log
- * of the next primary one that was set back. A server states it as an anchor only once it would.
+ * Whether an entry would survive the loss of the database's server. Remembering an entry that only the primary has
+ * would make the next primary's log look set back. A server anchors an entry only once it would survive.
  */
 export async function isConfirmed(seq: number, { services, api }: TenantSession): Promise<boolean> {
   if (services)
@@ -80,7 +80,7 @@ export async function isConfirmed(seq: number, { services, api }: TenantSession)
   }
 }
 
-/** How an export of a tenant's log is verified, for which only its audit keys are needed. */
+/** The terms for verifying an export, which needs only the tenant's audit keys. */
 export async function verificationOfFile(
   named: string | undefined,
   file: string,
@@ -93,8 +93,8 @@ export async function verificationOfFile(
 }
 
 /**
- * Straight from the database, or over HTTP; both recompute every link.
- * @param keys every key that has sealed entries; used over HTTP, since the services hold their own
+ * Verifies from the database or over HTTP; both recompute every link.
+ * @param keys all keys that have sealed entries; used over HTTP, since the services have their own
  */
 export function chainVerifier(
   services: Pick<TenantServices, "checks" | "auditKeys"> | undefined,

@@ -15,42 +15,42 @@ import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 
-/** An entry as it travels over HTTP and is written to an export. */
+/** An entry in the form of the API and of an export. */
 export type Entry = WireResult<"listAudit">["entries"][number];
 
-/** The log after an entry as texts of whole lines, as an export has them. */
+/** The log after an entry, as texts of whole lines in the form of an export. */
 export type LogText = (after: bigint) => Promise<AsyncIterable<string>>;
 
 /** The result of a verification, as `audit verify` prints it. */
 export interface ChainReport {
   verified: boolean;
-  /** Hash of the latest entry, 64 zeros before the first. */
+  /** Hash of the last entry; 64 zeros before the first. */
   head: string;
   count: number;
-  /** The first entry that does not hold, and why; with the hash that stands there and the one that should. */
+  /** The first entry that does not hold, with the reason, its stored hash and its expected hash. */
   broken?: {
     kind: IntegrityProblem;
     seq: number;
     problem: string;
     stored?: string;
     computed?: string;
-    /** The key that sealed the log, where another one is given: the record itself may be whole. */
+    /** The key that sealed the log, where the given key is another one: the record itself may be whole. */
     sealedWith?: string;
   };
 }
 
 /** Where to begin, and the anchors that the chain must hold. */
 export interface VerifyOptions extends Pick<WalkOptions, "from" | "anchors"> {
-  /** How the log is read over HTTP; in pages unless given. */
+  /** How the log is read over HTTP (default: in pages). */
   logText?: LogText | undefined;
   onProgress?: (checked: number, count: number) => void;
 }
 
 /**
- * Verifies a chain over HTTP, trusting only the entries themselves: each hash is computed again from its text and its
- * predecessor's hash. The count that the server states reveals missing entries at the end.
+ * Verifies a chain over HTTP and trusts only the entries: each hash is computed again from the entry's text and the
+ * previous hash. The server's count reveals entries that are missing at the end.
  *
- * @param keys every key that has sealed entries
+ * @param keys all keys that have sealed entries
  */
 export async function verifyOverApi(
   api: Api,
@@ -69,15 +69,15 @@ export async function verifyOverApi(
   return chainReport({ head, count }, { broken });
 }
 
-/** A row after the stated head is an entry that was written since, or one that no commit wrote. */
+/** A row after the stated head is either a newer entry, or a row that no commit wrote. */
 async function beyondHead(api: Api, count: number): Promise<ChainBreak | undefined> {
   const { entries } = await api.listAudit({ after: count, limit: 1 });
   const [next] = entries;
   if (!next || (await api.getAuditStatus({})).count >= next.seq) return undefined;
-  return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} stands after the head, ${count}` };
+  return { kind: "beyond-head", seq: BigInt(next.seq), problem: `row ${next.seq} comes after the head, ${count}` };
 }
 
-/** A problem that only the server knows, such as that its log was replaced by an older one. */
+/** A problem that only the server knows, such as a log that was replaced by an older one. */
 function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | undefined {
   if (!problem) return undefined;
   const { kind, seq, text, sealedWith } = problem;
@@ -85,8 +85,8 @@ function saidBy(problem: WireResult<"getAuditStatus">["problem"]): ChainBreak | 
 }
 
 /**
- * Verifies an export without a database or a server. It cannot tell whether entries after its last one are missing:
- * that takes the head, or a receipt.
+ * Verifies an export without a database or a server. It cannot see that entries after the last one are missing: only
+ * the head or a receipt shows that.
  */
 export async function verifyFile(
   file: string,
@@ -103,10 +103,10 @@ export async function verifyFile(
 }
 
 /**
- * Refuses entries that are not as they were sealed, for what is signed over them: no command may have read an old one for
- * minutes.
+ * Refuses entries that differ from what was sealed, before anything is signed over them. An old entry may not have been
+ * read by any command for minutes.
  *
- * @throws Fault INTEGRITY for the first that none of the keys sealed onto the entry before it
+ * @throws Fault INTEGRITY for the first entry that none of the keys sealed onto the previous one
  */
 export async function requireSealed(api: Api, entries: readonly Entry[], keys: readonly AuditKey[]): Promise<void> {
   let hashes: ReadonlyMap<number, string> = new Map([[0, GENESIS.hash]]);
@@ -118,7 +118,7 @@ export async function requireSealed(api: Api, entries: readonly Entry[], keys: r
     }
     const from = { seq: BigInt(before), hash: hashes.get(before) ?? "" };
     const { broken } = await walkChain(alone(sealedLines(entry)), { keys, from });
-    if (broken) throw new Fault("INTEGRITY", `Nothing is signed over it: ${broken.problem}`);
+    if (broken) throw new Fault("INTEGRITY", `Nothing is signed, because the log does not hold: ${broken.problem}`);
   }
 }
 
@@ -142,12 +142,12 @@ export async function* entriesAfter(api: Api, seq: bigint = GENESIS.seq): AsyncG
   do {
     const page = await api.listAudit({ after: Number(seq), limit: PAGE, cursor });
     if (page.entries.length > 0) yield page.entries;
-    else if (page.cursor !== null) throw new Fault("UNREACHABLE", "The server gives empty pages of the audit log");
+    else if (page.cursor !== null) throw new Fault("UNREACHABLE", "The server returns empty pages of the audit log");
     cursor = page.cursor ?? undefined;
   } while (cursor !== undefined);
 }
 
-/** The log after an entry as an export has it, at once or page by page. */
+/** The log after an entry in the form of an export, at once or page by page. */
 export async function textAfter(
   api: Api,
   logText: LogText | undefined,
@@ -187,13 +187,13 @@ async function* sealedFile(file: string): AsyncGenerator<SealedLines[]> {
   if (page.length > 0) yield page;
 }
 
-/** Fields without escapes, the payload, and its text once more as a JSON string. */
+/** Fields without escapes, the payload, and its text again as a JSON string. */
 const USUAL_LINE =
   /^\{"seq":(\d+),"type":"([^"\\]*)","actor":"([^"\\]*)","payload":(.+?),"hash":"([^"\\]*)","ts":"([^"\\]*)","keyId":"([^"\\]*)","payloadText":(".*")\}$/s;
 
 /**
- * An exported entry as it was sealed. A line of the usual form holds its payload exactly as it was sealed, so it need not be
- * parsed and compared, which would cost more than its HMAC.
+ * An exported entry as it was sealed. A line of the usual form contains its payload exactly as it was sealed, so
+ * parsing and comparing it is unnecessary; both would cost more than its HMAC.
  */
 export function sealedLine(line: string, place: string): SealedLines {
   const usual = USUAL_LINE.exec(line);
@@ -208,11 +208,11 @@ export function sealedLine(line: string, place: string): SealedLines {
 function entryOf(text: string, place: string): Entry {
   const entry = parseJson(text) as Entry | undefined;
   if (typeof entry?.seq !== "number" || typeof entry.payloadText !== "string" || typeof entry.hash !== "string")
-    throw new Fault("USAGE", `${place} is not an audit entry as \`pmctl audit export\` writes it`);
+    throw new Fault("USAGE", `${place} is not an audit entry of \`pmctl audit export\``);
   return entry;
 }
 
-/** People and tools read the `payload` object, so it is what is verified where it differs from the sealed text. */
+/** People and tools read the `payload` object, so it is verified where it differs from the sealed text. */
 function sealedLines({ payload, ...entry }: Entry): SealedLines {
   const sealed = parseJson(entry.payloadText);
   const agrees = sealed !== undefined && canonicalJson(payload) === canonicalJson(sealed as typeof payload);

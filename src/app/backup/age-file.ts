@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { Fault } from "../../domain/fault.ts";
 import { damaged } from "../../ledger/backup/backup-format.ts";
 
-/** How the files of `age` begin (https://age-encryption.org/v1). */
+/** The first line of an `age` file (https://age-encryption.org/v1). */
 export const AGE_MAGIC = "age-encryption.org/v1\n";
 
 /** Turns bytes into an age file, as a stream. */
 type Encryption = (source: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array>;
 
 /**
- * Encrypts to recipients as `age-keygen` prints them; each of them alone can decrypt.
- * @throws Fault USAGE for one that is not a recipient
+ * Encrypts to recipients as `age-keygen` prints them; each recipient alone can decrypt.
+ * @throws Fault USAGE for a text that is not a recipient
  */
 export async function encryptionTo(recipients: readonly string[]): Promise<Encryption> {
   const { Encrypter } = await import("age-encryption");
@@ -19,7 +19,7 @@ export async function encryptionTo(recipients: readonly string[]): Promise<Encry
     try {
       encrypter.addRecipient(recipient);
     } catch (cause) {
-      throw new Fault("USAGE", `--encrypt-to ${JSON.stringify(recipient)} is no recipient of age (age1…)`, { cause });
+      throw new Fault("USAGE", `--encrypt-to ${JSON.stringify(recipient)} is not an age recipient (age1…)`, { cause });
     }
   }
   return async function* encrypt(source) {
@@ -29,8 +29,8 @@ export async function encryptionTo(recipients: readonly string[]): Promise<Encry
 
 /**
  * Decrypts with a file of identities as `age-keygen` writes it.
- * @throws Fault USAGE when the file holds no identities, or none that can decrypt; INTEGRITY when the
- * encrypted bytes were changed or cut off
+ * @throws Fault USAGE when the file has no identities, or none that can decrypt; INTEGRITY when the encrypted bytes
+ *   were changed or cut off
  */
 export async function* decryptWith(
   identityFile: string,
@@ -69,7 +69,7 @@ async function readIdentities(file: string): Promise<string[]> {
   return identities;
 }
 
-/** Names the file and quotes no line of it: even a malformed one may be a secret. */
+/** Names the file and quotes none of its lines, because even a malformed line may be a secret. */
 function noIdentity(file: string, cause?: unknown): Fault {
-  return new Fault("USAGE", `${file} holds no identities as age-keygen writes them (AGE-SECRET-KEY-…)`, { cause });
+  return new Fault("USAGE", `${file} has no identities as age-keygen writes them (AGE-SECRET-KEY-…)`, { cause });
 }

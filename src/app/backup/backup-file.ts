@@ -13,22 +13,20 @@ import { renameForGood } from "../../state/state-directory.ts";
 import { AGE_MAGIC, decryptWith, encryptionTo } from "./age-file.ts";
 
 const CHUNK_BYTES = 256 * 1024;
-/** At the end of a gzip file: checksum and size, four bytes each, of what was packed. */
+/** The end of a gzip file: checksum and size of the unpacked content, four bytes each. */
 const GZIP_END_BYTES = 8;
 
 export interface FileRequest {
   tenant: string;
-  /** The new file. */
   file: string;
-  /** Authenticates it. */
+  /** The key that authenticates the file. */
   key: AuditKey;
-  /** Who may read it, as `age` names them; without any the file is not encrypted. */
+  /** The `age` recipients who can read the file; without any the file is not encrypted. */
   recipients: readonly string[];
-  /** Called with the number of bytes that the database has given so far. */
+  /** Receives the number of bytes that the database has sent so far. */
   onProgress: (bytes: number) => void;
 }
 
-/** A backup that was written. */
 export interface WrittenBackup {
   manifest: BackupManifest;
   sha256: string;
@@ -36,9 +34,9 @@ export interface WrittenBackup {
 }
 
 /**
- * Writes a backup, readable by its owner only. The file appears when it is complete and on disk.
+ * Writes a backup that only its owner can read. The file appears when it is complete and on disk.
  *
- * @throws Fault USAGE when the file exists or cannot be written, or a recipient is none
+ * @throws Fault USAGE when the file exists or cannot be written, or a recipient is invalid
  */
 export async function writeBackup(connection: Connection, request: FileRequest): Promise<WrittenBackup> {
   const { file, recipients, onProgress } = request;
@@ -64,7 +62,7 @@ export async function writeBackup(connection: Connection, request: FileRequest):
   }
 }
 
-/** The database gives a buffer per row; a call of the compressor for each would cost more than the compression. */
+/** Joins rows: the database sends a buffer per row, and calling the compressor for each would cost too much. */
 async function* inChunks(rows: AsyncIterable<Buffer>, onProgress: (bytes: number) => void): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = [];
   let size = 0;
@@ -85,15 +83,15 @@ async function* inChunks(rows: AsyncIterable<Buffer>, onProgress: (bytes: number
 /** A file that may be a backup. */
 interface OpenedBackup {
   encrypted: boolean;
-  /** Reads the whole content, from the beginning with each call. */
+  /** Reads the whole content; each call starts from the beginning. */
   content(): AsyncIterable<Buffer>;
 }
 
 /**
- * Finds out how a backup is packed.
+ * Detects how a backup is packed.
  *
- * @param identity the file of identities that decrypts it
- * @throws Fault NOT_FOUND when there is no such file; USAGE when it is no backup, or encrypted and without an identity
+ * @param identity the file of identities that decrypts the backup
+ * @throws Fault NOT_FOUND for a missing file; USAGE for one that is not a backup, or is encrypted without an identity
  */
 export async function openBackup(file: string, identity: string | undefined): Promise<OpenedBackup> {
   const start = await startOf(file);
@@ -117,8 +115,8 @@ async function startOf(file: string): Promise<Buffer> {
 }
 
 /**
- * Unpacks a gzip file of one member. The library also unpacks further members and ignores what else follows, so the
- * checksum and size at the file's end are compared with all that came out.
+ * Unpacks a gzip file of one member. The library also unpacks further members and ignores trailing bytes, so the
+ * checksum and size at the file's end are compared with everything that was unpacked.
  */
 async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let end: Uint8Array = Buffer.alloc(0);
@@ -129,7 +127,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
     }
   }
   const unpacked = createGunzip();
-  // The loop below throws errors to the reader; one after the reader has stopped must not end the process.
+  // The loop below throws errors to the reader. An error after the reader has stopped must not end the process.
   unpacked.on("error", () => {});
   pipeline(remembered, unpacked).catch(() => undefined);
   const expected = { checksum: 0, size: 0 };
@@ -140,7 +138,7 @@ async function* unpack(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer
   }
   const stated = Buffer.from(end);
   if (stated.readUInt32LE(0) !== expected.checksum || stated.readUInt32LE(4) !== expected.size)
-    throw damaged("something follows its end");
+    throw damaged("the file continues after the end of the backup");
 }
 
 async function exists(file: string): Promise<boolean> {

@@ -27,17 +27,17 @@ import { type FileRequest, type WrittenBackup, writeBackup } from "./backup-file
 /** A tenant's database, with the keys for its backups. */
 export interface BackupTarget {
   tenant: string;
-  /** As the owner. */
+  /** Connects as the owner. */
   connection: Connection;
-  /** The login that serves, where it is not the owner's. */
+  /** The login that serves, where it differs from the owner's. */
   server?: string | undefined;
-  /** Of the audit keys; the first seals new entries. */
+  /** The audit keys; the first seals new entries. */
   auditSecrets: readonly [string, ...string[]];
 }
 
 /**
- * The tenant whose database is to be backed up or replaced; starts the embedded one if need be.
- * @param into the variable that names another database, which is to be filled instead
+ * Opens the tenant whose database is to be backed up or replaced; starts the embedded database if needed.
+ * @param into the variable that names another database to fill
  */
 export async function openBackupTarget(
   named: string | undefined,
@@ -47,7 +47,7 @@ export async function openBackupTarget(
   anchorFiles: readonly string[];
   known: readonly KnownAnchor[];
   target: BackupTarget;
-  /** The tenant's own database, where another one is to be filled. */
+  /** The tenant's own database, where another database is filled. */
   own: Connection | undefined;
 }> {
   const tenant = readOperatorTenant(named);
@@ -64,7 +64,7 @@ export async function openBackupTarget(
   };
 }
 
-/** As the login that serves; undefined where there is no database, or no way to it: it may be what the operator has lost. */
+/** Connects as the login that serves; undefined without a database or a way to it, as after a loss. */
 async function ownDatabase(tenant: OperatorTenant): Promise<Connection | undefined> {
   const url = databaseUrlAtHand(tenant, "url");
   const isEmbedded = tenant.config.database === "embedded";
@@ -76,7 +76,7 @@ async function ownDatabase(tenant: OperatorTenant): Promise<Connection | undefin
   );
 }
 
-/** A file beside the directory's database, which git ignores. Two backups of a small tenant fit into one second. */
+/** A file beside the directory's database, which git ignores. Two backups may fit into one second. */
 export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id" | "directory">, encrypted: boolean) {
   const folder = createStateFolder(directory, "backups");
   const stamp = new Date(wallClockMs()).toISOString().replaceAll(":", "");
@@ -85,8 +85,8 @@ export async function newBackupFile({ id, directory }: Pick<OperatorTenant, "id"
 
 /**
  * Writes the tenant's database, as of one moment, into a file that its audit key authenticates.
- * @throws Fault USAGE when the file exists already, or a recipient is none; CONFIG_INVALID for another log's audit key, under
- *   which no restore would take the file
+ * @throws Fault USAGE when the file exists already, or a recipient is invalid; CONFIG_INVALID for another log's audit
+ *   key, because no restore would accept the file
  */
 export async function backupTenant(
   request: BackupTarget & Omit<FileRequest, "key">,
@@ -109,7 +109,7 @@ const CONFIRM_TIMEOUT_MS = 10_000;
 const GRACE_MS = 1000;
 
 /**
- * What is wrong with the log that was backed up, or with its database. It does not refuse the backup, which may be all that is
+ * The problem of the log in a backup, or of its database. It does not prevent the backup, which may be all that is
  * left of the log.
  * @param known anchors that the log must hold
  */
@@ -144,11 +144,11 @@ async function isConfirmed(connection: Connection): Promise<boolean> {
   return outcome.finally(() => pool.end({ timeout: 1 }));
 }
 
-/** Drops the databases of restores that were cut off. @param note receives the name of each */
+/** Drops the databases that interrupted restores left behind. @param note receives the name of each */
 export async function dropUnfinishedRestores(
   { connection }: Pick<BackupTarget, "connection">,
   note: (message: string) => void,
 ): Promise<void> {
   const dropped = await dropLeftovers(connection).catch(() => []);
-  for (const name of dropped) note(`A restore that did not end had left a copy behind: dropped ${name}`);
+  for (const name of dropped) note(`Dropped ${name}, a copy that an interrupted restore had left behind`);
 }

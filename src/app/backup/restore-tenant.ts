@@ -12,30 +12,30 @@ import { type BackupTarget, dropUnfinishedRestores } from "./backup-tenant.ts";
 
 export interface RestoreRequest extends BackupTarget {
   file: string;
-  /** The variable that names the database of `connection`, which is empty and is not the tenant's yet. */
+  /** The variable with the address of `connection`, which is empty and not yet the tenant's database. */
   into?: string | undefined;
-  /** The tenant's own database, when `into` names another one: which keys leaked is asked of it. */
+  /** The tenant's own database, where `into` names another one: it knows which keys leaked. */
   own?: Connection | undefined;
   /** A file of anchors or receipts that the restored log must hold. */
   anchor?: string | undefined;
-  /** The operator's directory, which holds anchors of the tenant's log. */
+  /** The operator's directory, which has anchors of the tenant's log. */
   directory: string;
-  /** `audit.anchors` of the tenant file that are files, absolute. */
+  /** The absolute paths of `audit.anchors` of the tenant file that are files. */
   anchorFiles: readonly string[];
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since 1970. */
   now: number;
   reason?: string | undefined;
-  /** The file of the age key that decrypts it. */
+  /** The file of the age key that decrypts the backup. */
   identity?: string | undefined;
   /** Accepts a file that no audit key authenticates. */
   allowUnauthenticated?: boolean | undefined;
-  /** Accepts that entries which an anchor proves are not in the backup. */
+  /** Accepts a backup without entries that an anchor proves. */
   acceptRollback?: boolean | undefined;
 }
 
 export interface RestoredTenant extends Restored {
   manifest: BackupManifest;
-  /** Of the content. */
+  /** Hash of the content. */
   sha256: string;
   /** The audit key that authenticates it; undefined for a file without a `mac`. */
   keyId: string | undefined;
@@ -43,11 +43,11 @@ export interface RestoredTenant extends Restored {
 }
 
 /**
- * Verifies a backup, and replaces the tenant's database by it or restores it into an empty one.
+ * Verifies a backup, then replaces the tenant's database by it or fills an empty one with it.
  *
  * @param confirm asks the operator, after every check, before a database is replaced; when it throws, none is
  * @param note receives each step, and what is left out
- * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
+ * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; nothing has been replaced then
  */
 export async function restoreTenant(
   request: RestoreRequest,
@@ -77,12 +77,12 @@ export async function restoreTenant(
   return { ...(await restoreDatabase({ ...options, stamp, confirm: (beyond) => confirm(manifest, beyond) })), ...told };
 }
 
-/** Notes what is left out of a file that no key authenticates. @throws Fault INTEGRITY unless the operator accepts it */
+/** Notes what is left out of an unauthenticated file. @throws Fault INTEGRITY unless the operator accepts it */
 function permitUnauthenticated({ file, allowUnauthenticated }: RestoreRequest, note: (message: string) => void): void {
   if (allowUnauthenticated !== true)
     throw new Fault(
       "INTEGRITY",
-      `${file} carries no mac, so nothing says who wrote it; --allow-unauthenticated takes what the chain explains of it`,
+      `${file} has no mac, so its author is unknown; --allow-unauthenticated restores what the chain explains`,
     );
-  note(`No key authenticates this file: what the log does not tell is left out (${MAC_TABLES.join(", ")}, API keys)`);
+  note(`No key authenticates this file: what is not in the log is left out (${MAC_TABLES.join(", ")}, API keys)`);
 }

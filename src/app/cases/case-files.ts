@@ -11,25 +11,25 @@ import { nearest } from "../../domain/nearest.ts";
 import { isoTime } from "../../domain/time/clock.ts";
 import { parseTime } from "../../domain/time/time-grammar.ts";
 
-/** Where the cases of a tenant stand, relative to its folder. */
+/** The files with a tenant's cases, relative to its folder. */
 const CASE_FILES = "tests/*.yaml";
 
-/** A case, and where its values stand. */
+/** A case, and the places of its values. */
 export interface PlacedCase {
   spec: Case;
   source: YamlSource;
-  /** The markets that it takes from files, by the names that it gives them. */
+  /** The markets that the case takes from files, by the case's names for them. */
   marketFiles: ReadonlyMap<string, PlacedMarket>;
 }
 
 interface CheckedCases {
-  /** Those without problems of their own. */
+  /** The valid cases. */
   cases: PlacedCase[];
   problems: readonly Problem[];
 }
 
 /**
- * Reads the cases of a tenant, by file name and in the order of the documents.
+ * Reads the cases of a tenant, in the order of file names and documents.
  *
  * @param file the tenant file
  * @param feeds the keys of the tenant's feeds
@@ -80,7 +80,7 @@ function checkCase(source: YamlSource, markets: MarketFiles, feeds: readonly str
     : { cases: [{ spec, source, marketFiles }], problems: [] };
 }
 
-/** Markets that would be closed before the case begins: no step could do anything with them. */
+/** Finds markets that would be closed before the case begins, so that no step could use them. */
 function closedMarkets({ given, now }: Case, marketFiles: PlacedCase["marketFiles"]): Finding[] {
   return Object.entries(given.markets).flatMap(([name, { closeAt }]): Finding[] => {
     const closing = closeAt === undefined ? marketFiles.get(name)?.closeAt : parseTime(closeAt, now, "ahead");
@@ -112,7 +112,7 @@ class MarketFiles {
   }
 
   /**
-   * The market of a file that has the name as its key, else the file's only one. A text says why there is none.
+   * The market whose key is the name, else the file's only market. A text explains why there is none.
    *
    * @throws ConfigError with the problems of the market file
    */
@@ -122,14 +122,14 @@ class MarketFiles {
     this.#read.set(file, markets);
     const [only, ...others] = markets;
     const found = markets.find(({ key }) => key === name) ?? (others.length === 0 ? only : undefined);
-    return found ?? `holds ${markets.length} markets, and none of them has the key ${name}`;
+    return found ?? `holds ${markets.length} markets, and none has the key ${name}`;
   }
 
   #load(file: string): readonly PlacedMarket[] | string {
     const { files, findings } = matchMarketFiles(this.#directory, [file]);
     const [problem] = findings;
     if (problem) return problem.message;
-    if (files.length === 0) return "is no file below the tenant's folder";
+    if (files.length === 0) return "is not a file below the tenant's folder";
     const taken = new Map<string, string>();
     const checked = files.map((each) => checkMarketFile(readConfigFile(each), each, taken));
     const problems = checked.flatMap((each) => each.problems);
@@ -138,21 +138,21 @@ class MarketFiles {
   }
 }
 
-/** The users and markets of a case, as `given` names them. */
+/** The kinds of names in `given`. */
 type Kind = "users" | "markets";
 
-/** A user or a market that a case speaks of. */
+/** A user or a market that a case mentions. */
 interface Mention {
   kind: Kind;
   name: string;
   path: Path;
-  /** Where the name is a key: the names beside it. */
+  /** Where the name is a key: the other keys of the same mapping. */
   beside?: readonly string[];
 }
 
 /**
- * The users and markets of `when` and `then` that `given` does not have. To the engine a misspelled user is a stranger
- * without money, who would meet many an expectation. A step may name a market that there is not to be refused so.
+ * Finds users and markets in `when` and `then` that `given` does not have. The engine takes a misspelled user for a
+ * stranger without money, who would meet many expectations. A step may name an unknown market to test the refusal.
  */
 function unknownNames({ given, when, then }: Case): Finding[] {
   const mentions = [
@@ -170,13 +170,13 @@ function unknownNames({ given, when, then }: Case): Finding[] {
     const near = nearest(name, known);
     const message = `given.${kind} has no ${name}; ${near === undefined ? listed(known) : `did you mean ${near}?`}`;
     if (beside === undefined) return [{ path, message, code: "NOT_ONE_OF", meant: near }];
-    // In place of this key, one that stands beside it would be stated twice.
+    // A correction that is another key of the mapping would state that key twice.
     const meant = near !== undefined && beside.includes(near) ? undefined : near;
     return [{ path, message, code: "UNKNOWN_KEY", atKey: true, meant }];
   });
 }
 
-/** More names would hide the one that is meant. */
+/** A longer list would hide the intended name. */
 const MOST_LISTED = 10;
 
 function listed(known: readonly string[]): string {

@@ -21,7 +21,7 @@ import { upstreamOf, usableSources } from "../../oracle/records.ts";
 import { feedEvidence } from "../../oracle/sweep-feeds.ts";
 import { statedSources, tenantFeeds } from "../tenant/tenant-oracle.ts";
 
-/** What a look of the oracle did, as `POST /v1/oracle/sweep` answers. */
+/** The result of an oracle's sweep, in the form of `POST /v1/oracle/sweep`. */
 interface Sweep {
   watched: number;
   asked: number;
@@ -31,7 +31,7 @@ interface Sweep {
 
 /**
  * A tenant in memory: the engine's rows, and a clock that moves only when the case waits. What a server does by itself
- * (closings, settlements by the oracle, holds) happens at the moment at which it falls due.
+ * (closings, settlements by the oracle, holds) happens at the moment at which it is due.
  */
 export class CaseTenant {
   readonly rows = new CaseRows();
@@ -50,8 +50,8 @@ export class CaseTenant {
   }
 
   /**
-   * Decides a command now, and takes over what it writes.
-   * @throws Fault when it is refused
+   * Decides a command now, and stores what it writes.
+   * @throws Fault when the command is refused
    */
   run<C extends Command>(command: C): Results[C["type"]] {
     const { result, draft } = execute(this.rows, command, this.#now, this.#now);
@@ -65,7 +65,7 @@ export class CaseTenant {
     return policyAt(this.#tenant, this.#now);
   }
 
-  /** A market with its state and the status that it shows now; undefined where there is none. */
+  /** A market with its state and its status now; undefined where there is none. */
   market(id: string) {
     const market = this.rows.get("market", id);
     const state = this.rows.get("marketState", id);
@@ -89,8 +89,8 @@ export class CaseTenant {
   }
 
   /**
-   * Lets the oracle look now. What was stated of a feed is final, so that a market is settled from its instant on; a server
-   * waits for two seconds more, and so does the first look that may hold it.
+   * Runs the oracle's sweep now. A stated price is final, so a market can be settled from its instant on; a server
+   * waits two seconds longer, and so does the first sweep that may hold the market.
    */
   sweep(): Sweep {
     return this.#sweep(0);
@@ -112,7 +112,7 @@ export class CaseTenant {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** An address that decides is not asked: a case does not leave the machine, and its `settle` says what came back. */
+  /** Asks no oracle at an address, because a case never leaves the machine: its `settle` step states the answer. */
   #sweep(settlingMs: number): Sweep {
     const report: Sweep = { watched: 0, asked: 0, settled: [], held: [] };
     if (this.policy.resolution_url !== null) return report;
@@ -140,12 +140,12 @@ export class CaseTenant {
   }
 }
 
-/** When a market can be settled: its time is over, and the price of its instant is known. */
+/** When a market can be settled: its time has come, and the price of its instant is known. */
 function settlingAt({ closeAt, terms }: Market, settlingMs: number): number {
   return terms === null ? closeAt : Math.max(closeAt, decodeTerms(terms).instant + settlingMs);
 }
 
-/** The rows of a tenant that lives in memory for as long as one case. It begins empty, so what is not here does not exist. */
+/** The rows of a tenant that exists in memory during one case. It begins empty, so a missing row does not exist. */
 class CaseRows implements Reader {
   readonly #rows = new RowMap<Tables[Table]>();
   readonly #positions = new Map<string, Position>();
@@ -155,7 +155,7 @@ class CaseRows implements Reader {
     return row as Tables[T] | undefined;
   }
 
-  /** Takes over what a command writes. */
+  /** Stores what a command writes. */
   adopt(writes: readonly RowWrite[]): void {
     for (const { table, key, row } of writes) {
       this.#rows.set(table, key, row);
@@ -168,7 +168,7 @@ class CaseRows implements Reader {
   }
 }
 
-/** A tenant's feeds without its secrets: they decide what a source answers, and in a case the case says that. */
+/** A tenant's feeds without its secrets, which decide what a source answers: in a case the case itself says that. */
 export interface TenantFeeds {
   feeds: ReadonlyMap<string, FeedDefinition>;
   hashes: FeedHashes;
@@ -180,7 +180,7 @@ export function feedsOf(config: TenantConfig): TenantFeeds {
   return { feeds, hashes, sources: statedSources(config).ready };
 }
 
-/** What the sources of a tenant's feeds have said in a case. */
+/** The prices that a case has stated for the sources of a tenant's feeds. */
 class StatedPrices {
   readonly #feeds: TenantFeeds;
   readonly #observations = new Map<string, Observation[]>();
@@ -198,8 +198,8 @@ class StatedPrices {
   }
 
   /**
-   * The verdict on a market by the prices stated up to its instant. Sources that have said something are taken to answer
-   * after the instant too, so that only what they said decides.
+   * The verdict on a market by the prices stated up to its instant. A source that has stated a price counts as
+   * answering after the instant too, so only the stated prices decide.
    */
   decide(terms: MarketTerms): Verdict {
     const feed = this.#feeds.feeds.get(terms.feed);

@@ -15,17 +15,17 @@ import { loadCases, type PlacedCase } from "./case-files.ts";
 import { type CaseTenant, feedsOf } from "./case-tenant.ts";
 import { type Difference, differences, micro, perform, setUp, type TenantOfCases } from "./set-up.ts";
 
-/** A place in a case at which something else came out than was expected. */
+/** A place in a case where the result differs from the expectation. */
 export interface Failure {
   /** Such as `then.balances.alice`. */
   path: string;
   line: number;
   expected: unknown;
-  /** Null where there is nothing. */
+  /** Null for a missing value. */
   actual: unknown;
 }
 
-/** What a case came to. */
+/** The result of a case. */
 export interface CaseResult {
   file: string;
   /** The line in which the case begins. */
@@ -36,15 +36,15 @@ export interface CaseResult {
   failures: Failure[];
 }
 
-/** A case that was run, and what it met on its way. */
+/** A case after its run, with the policies that it used. */
 export interface RanCase {
   result: CaseResult;
   refused: ReadonlySet<FaultCode>;
-  /** The policies that it set, the first one before anything happened, and when. */
+  /** The policies of the case and their times; the first is from before any step. */
   policies: readonly { policy: Policy; now: number }[];
 }
 
-/** Runs a case from its beginning: nothing is left of one when the next one begins. */
+/** Runs a case from its beginning; cases share no state. */
 function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
   const { spec, source } = placed;
   const startedAt = monotonicMs();
@@ -61,7 +61,7 @@ function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
     });
     return [...steps, ...differences(spec.then, stateOf(tenant, spec, startMicro), ["then"])];
   };
-  // Without what was refused of the beginning, all that follows would differ too, and say nothing new.
+  // A failed set-up makes all later results differ too, so only its own failures are reported.
   const departures = refusals.length > 0 ? refusals : play();
   const failures = departures.map(
     ({ path, expected, actual }): Failure => ({
@@ -77,7 +77,7 @@ function runCase(context: TenantOfCases, placed: PlacedCase): RanCase {
   return { result: { file, line, name: spec.name, ok: failures.length === 0, ms, failures }, refused, policies };
 }
 
-/** Does a step and holds what came of it against what was expected: a refusal, or fields of the result. */
+/** Performs a step and compares its result with the expectation: an error, or fields of the result. */
 function runStep(
   tenant: CaseTenant,
   step: Step,
@@ -86,7 +86,7 @@ function runStep(
 ): { code?: FaultCode; differs: Difference[] } {
   const { refused: expected = null, ...fields } = step.expect ?? {};
   const path = ["when", index, "expect"];
-  // Where an identity check says something, the service does not ask the token.
+  // Where an identity check names a jurisdiction, the service ignores the token's.
   const claimedBy = (id: string) => spec.given.users[id]?.jurisdiction;
   try {
     const result = perform(tenant, step, { index, network: config.network, claimedBy });
@@ -98,7 +98,7 @@ function runStep(
   }
 }
 
-/** What a case can ask about at its end, as the service would show it. */
+/** The state at the end of a case, in the form in which the service shows it. */
 function stateOf(tenant: CaseTenant, { then }: Case, startMicro: bigint) {
   const balanceOf = (account: string) => tenant.rows.get("account", account)?.balanceMicro ?? 0n;
   const [feesMicro, treasuryMicro] = [balanceOf(FEES), balanceOf(TREASURY)];
@@ -128,8 +128,8 @@ function marketOf(tenant: CaseTenant, id: string) {
 }
 
 /**
- * What a user holds of a market that is not settled: of the side that is expected, unless only the other one is held. Null
- * for nothing, where the case does not say how much.
+ * A user's position in an unsettled market: of the expected side, unless only the other side is held. Null for no
+ * position, where the case does not state an amount.
  */
 function positionOf(
   tenant: CaseTenant,
@@ -148,7 +148,7 @@ function positionOf(
   return shares === undefined && sharesOf(shown) === 0 ? null : { side: shown, shares: sharesOf(shown) };
 }
 
-/** A tenant's files with its cases, all of them sound. */
+/** A tenant's valid files and cases. */
 export interface TestedTenant extends TenantOfCases {
   tenant: string;
   markets: readonly PlacedMarket[];
@@ -156,7 +156,7 @@ export interface TestedTenant extends TenantOfCases {
 }
 
 /**
- * Reads what a test of a tenant needs: no secrets, and no database.
+ * Reads the files that a test of a tenant needs, without secrets and database.
  *
  * @param file the tenant file
  * @throws ConfigError with every problem of the tenant's files, else of its cases
@@ -172,11 +172,11 @@ export function runCases(tested: TestedTenant, matches: (name: string) => boolea
   return tested.cases.filter(({ spec }) => matches(spec.name)).map((placed) => runCase(tested, placed));
 }
 
-/** What cases have met of what there is. */
+/** The errors and rules that cases have met. */
 export interface Coverage {
-  /** Every code that a step of a case can be refused with, and the names of the cases in which one was. */
+  /** Every error code of a step, with the names of the cases that met it. */
   refusals: { code: FaultCode; cases: string[] }[];
-  /** The rules of the tenant files, and how often one was evaluated: over each policy that a case set. */
+  /** The rules of the tenant files, and how often each was evaluated: once for each policy that a case set. */
   rules: { name: string; evaluated: number }[];
 }
 
@@ -187,7 +187,7 @@ export function refusalsMet(cases: readonly RanCase[]): Coverage["refusals"] {
   }));
 }
 
-/** Rules that ask about a plan are not evaluated: a case has none. */
+/** Leaves out rules about a plan, because a case has none. */
 export async function rulesMet(
   { config, markets }: { config: TenantConfig; markets: readonly PlacedMarket[] },
   cases: readonly RanCase[],
@@ -205,7 +205,7 @@ export async function rulesMet(
   const isEvaluated = (expr: string, facts: (typeof met)[number]): boolean => {
     if (isLate) return false;
     const outcome = evaluate(expr, facts) ?? {};
-    // Of hundreds of policies each would wait for its deadline anew.
+    // With hundreds of policies, each would wait for its deadline again.
     isLate = "isLate" in outcome;
     return "value" in outcome;
   };

@@ -19,13 +19,13 @@ import { tradeCommand, tradeView } from "../../services/markets/trading.ts";
 import type { PlacedCase } from "./case-files.ts";
 import { CaseTenant, type TenantFeeds } from "./case-tenant.ts";
 
-/** A tenant's configuration as cases begin with it. */
+/** The configuration that a tenant's cases begin with. */
 export interface TenantOfCases {
   config: TenantConfig;
   feeds: TenantFeeds;
 }
 
-/** What a service would have refused of what a case begins with. */
+/** An error of the service about the set-up of a case. */
 const refusedAt = (path: Path, { code, message }: Fault): Difference => ({
   path,
   expected: null,
@@ -33,8 +33,8 @@ const refusedAt = (path: Path, { code, message }: Fault): Difference => ({
 });
 
 /**
- * The tenant as a case is given it: applied, with its users and markets, made by the commands that a service makes them by.
- * @returns with what was refused; then the rest is there all the same
+ * Sets up the tenant of a case: applied, with users and markets, by the same commands that a service uses.
+ * @returns also what was refused; everything else is set up all the same
  */
 export function setUp({ config, feeds }: TenantOfCases, { spec, marketFiles }: PlacedCase) {
   const { given, now } = spec;
@@ -70,7 +70,7 @@ export function setUp({ config, feeds }: TenantOfCases, { spec, marketFiles }: P
   return { tenant, refusals };
 }
 
-/** Amounts of files have six decimals at most. */
+/** Amounts in files have at most six decimals. */
 export function micro(usd: number): bigint {
   return microFromUsd(usd) ?? 0n;
 }
@@ -89,7 +89,7 @@ function addUser(tenant: CaseTenant, traderId: string, user: Case["given"]["user
   if (restricted) tenant.run({ type: "restrictUser", traderId, restricted });
 }
 
-/** The market of a case that describes none; it closes a day after the case begins. */
+/** The market of a case that describes none. It closes a day after the case begins. */
 const someMarket = (name: string, now: number): Input<"createMarket"> => ({
   question: name,
   category: "case",
@@ -102,27 +102,27 @@ const someMarket = (name: string, now: number): Input<"createMarket"> => ({
 
 const termsOfFile = ({ state: _, source: __, ...terms }: PlacedMarket): Input<"createMarket"> => terms;
 
-/** A market's terms: the case's own over those of its file. */
+/** A market's terms: the case's own take precedence over those of its file. */
 function termsOf({ given, now }: Case, name: string, file: PlacedMarket | undefined): Input<"createMarket"> {
   const { closeAt, file: _, ...stated } = given.markets[name] ?? {};
   const terms = overlay(file ? termsOfFile(file) : someMarket(name, now), stated);
   return closeAt === undefined ? terms : { ...terms, closeAt: parseTime(closeAt, now, "ahead") };
 }
 
-/** What a step needs besides the tenant. */
+/** What a step needs in addition to the tenant. */
 interface StepContext {
-  /** Part of the ids that it gives. */
+  /** Part of the ids that the step creates. */
   index: number;
-  /** Where the policy's oracle may be. */
+  /** The addresses that the policy's oracle may have. */
   network: OutgoingRules;
-  /** What a user's token says of the jurisdiction. */
+  /** The jurisdiction in a user's token. */
   claimedBy: (userId: string) => string | undefined;
 }
 
 /**
- * Does a step as the service would on a request: validated by the same schema, decided by the engine.
+ * Performs a step like a request to the service: the same schema validates it, and the engine decides.
  * @returns the answer in wire form
- * @throws Fault when it is refused
+ * @throws Fault when the step is refused
  */
 export function perform(tenant: CaseTenant, step: Step, context: StepContext): unknown {
   const { trade, wait, suspend, resume, policy, sweep, price, settle } = step;
@@ -153,18 +153,18 @@ function place(tenant: CaseTenant, trade: NonNullable<Step["trade"]>, { index, c
   return encodeResult("placeTrade", tradeView(tenant.run(tradeCommand(`trd_${index}`, input, side, user))));
 }
 
-/** What a case expected at a place and did not find. */
+/** A value that a case expected at a place and did not find. */
 export interface Difference {
   path: Path;
   expected: unknown;
-  /** Null where there is nothing. */
+  /** Null for a missing value. */
   actual: unknown;
 }
 
-/** Numbers that are nearer to each other are the same: a micro-dollar, and what doubles lose of it. */
+/** Numbers that differ by less are equal: a micro-dollar, and the rounding of doubles. */
 const TOLERANCE = 1e-6 + 1e-9;
 
-/** Where a value departs from what was expected of it. What an expected mapping does not name is not compared. */
+/** The differences between a value and its expectation. Ignores keys that the expected mapping does not name. */
 export function differences(expected: unknown, actual: unknown, path: Path): Difference[] {
   if (isMapping(expected) && isMapping(actual))
     return Object.entries(expected).flatMap(([name, value]) => differences(value, actual[name], [...path, name]));

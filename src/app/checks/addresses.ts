@@ -17,7 +17,7 @@ export type AddressFacts = Pick<TenantConfig, "baseUrl" | "cors"> & {
   server: Pick<TenantConfig["server"], "host" | "trustProxy" | "tls">;
 };
 
-/** Whether the addresses of a tenant file go together. Pure: the file alone decides. */
+/** Checks whether the addresses of a tenant file fit together. The file alone decides. */
 export function evaluateAddresses(facts: AddressFacts): Finding[] {
   return [evaluateBaseUrl(facts), evaluateTrustProxy(facts), evaluateOrigins(facts)];
 }
@@ -39,13 +39,13 @@ function evaluateBaseUrl({ baseUrl }: AddressFacts): Finding {
   );
 }
 
-/** Every host in a trusted range can claim to be any client, so it may hold proxies and no other host. */
+/** Every host in a trusted range can pretend to be any client, so a range may contain only proxies. */
 function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: AddressFacts): Finding {
   const wide = trustProxy.filter((range) => isWide(range));
   if (wide.length > 0)
     return fail(
       "trustProxy",
-      `${wide.join(", ")} takes in much of the internet: any host there can pretend to be another client`,
+      `${wide.join(", ")} covers much of the internet: any host there can pretend to be another client`,
       "List the addresses of your proxies only",
     );
   const { protocol, hostname } = new URL(baseUrl);
@@ -54,8 +54,8 @@ function evaluateTrustProxy({ baseUrl, server: { host, trustProxy, tls } }: Addr
   if (trustProxy.length === 0 && isBehindProxy)
     return warn(
       "trustProxy",
-      "empty: if https ends at a proxy on this machine, all clients count as one, and share its rate limit",
-      "Behind such a proxy set server.trustProxy: [127.0.0.1, ::1]; without one, server.tls",
+      "empty: if https ends at a proxy on this machine, all clients count as one and share its rate limit",
+      "Behind such a proxy set server.trustProxy: [127.0.0.1, ::1]; otherwise set server.tls",
     );
   return ok("trustProxy", trustProxy.length === 0 ? "no proxies: clients connect directly" : trustProxy.join(", "));
 }
@@ -71,8 +71,8 @@ function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins }
   if (allowedOrigins.includes(own))
     return warn(
       "embed origins",
-      `${own} is the tenant's own: there the widget's frame could reach the page around it`,
-      "Leave it out of embed.allowedOrigins, and embed from another host",
+      `${own} is the tenant's own origin: there the widget's frame could reach the page around it`,
+      "Take it out of embed.allowedOrigins, and embed from another host",
     );
   const plain = [...allowedOrigins, ...origins].filter(
     (origin) => origin.startsWith("http:") && !isLoopback(new URL(origin).hostname),
@@ -80,7 +80,7 @@ function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins }
   if (plain.length > 0)
     return warn(
       "embed origins",
-      `${plain.join(", ")} can be changed on its way to the browser`,
+      `${plain.join(", ")} can be changed on the way to the browser`,
       "Use https:// origins",
     );
   const mixed = allowedOrigins.filter((origin) => origin.startsWith("https:"));
@@ -94,26 +94,26 @@ function evaluateOrigins({ baseUrl, embed: { allowedOrigins }, cors: { origins }
 }
 
 /**
- * Whether the policy refuses users because nothing says where they live: to an integration whose identity check names no
- * jurisdiction that looks like an outage.
- * @param unknown verified users whose identity check named none, or no code of ISO 3166
+ * Whether the policy refuses users whose jurisdiction is unknown. An integration whose identity check names no
+ * jurisdiction would see that as an outage.
+ * @param unknown verified users whose identity check named no jurisdiction, or no code of ISO 3166
  */
 export function evaluateJurisdictions({ allowed, blocked }: Policy["jurisdictions"], unknown: number): Finding {
   if (allowed.length === 0 && blocked.length === 0)
-    return ok("jurisdictions", "users of any jurisdiction may trade, a known one or not");
+    return ok("jurisdictions", "users of any jurisdiction may trade, whether or not it is known");
   const rule = "policy.jurisdictions refuses users whose jurisdiction is unknown";
   const remedy =
     "Send `jurisdiction` with the identity check (kyc.passed) or as a claim of the user's token, or empty both lists of policy.jurisdictions";
-  if (unknown === 0) return ok("jurisdictions", `${rule}; each verified user has one on record`);
+  if (unknown === 0) return ok("jurisdictions", `${rule}; every verified user has a jurisdiction on record`);
   return warn("jurisdictions", `${rule}: ${counted(unknown, "verified user")} without one on record`, remedy);
 }
 
 type CertificateFacts =
   | { problem: string }
-  /** `isForHost`: whether it names the host of `baseUrl`. */
+  /** `isForHost`: whether the certificate names the host of `baseUrl`. */
   | { host: string; isForHost: boolean; daysLeft: number };
 
-/** Automatic renewal is done by then; renewal by hand has two weeks left. */
+/** Automatic renewal is done by then, and renewal by hand still has two weeks. */
 const SHORT_DAYS = 14;
 
 /** Undefined where the tenant file names no certificate. */
@@ -137,13 +137,13 @@ export function evaluateCertificate(facts: CertificateFacts | undefined): Findin
   const check = "certificate";
   if (!facts) return [];
   if ("problem" in facts)
-    return [fail(check, facts.problem, "Put certificate and key in place; serve does not start without")];
+    return [fail(check, facts.problem, "Put certificate and key in place; serve does not start without them")];
   const { host, isForHost, daysLeft } = facts;
   if (!isForHost)
-    return [fail(check, `it is not for ${host}, the host of baseUrl`, "Have one issued that names this host")];
+    return [fail(check, `it is not for ${host}, the host of baseUrl`, "Get a certificate that names this host")];
   return [
     daysLeft >= SHORT_DAYS
       ? ok(check, `for ${host}, valid for ${daysLeft} more days`)
-      : warn(check, `it expires in ${daysLeft} days`, "Renew it: a running server takes the new file up by itself"),
+      : warn(check, `it expires in ${daysLeft} days`, "Renew it: a running server loads the new file by itself"),
   ];
 }

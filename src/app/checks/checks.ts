@@ -33,7 +33,7 @@ import {
   waitingWithdrawals,
 } from "./waiting.ts";
 
-/** All that is asked of a tenant: doctor, inbox and status are views of this list. A new check is a row here. */
+/** Every question about a tenant; doctor, inbox and status are views of this list. A new check is a row here. */
 export const CHECKS: readonly Check[] = [
   {
     id: "addresses",

@@ -14,17 +14,17 @@ import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 export type DatabaseFacts =
   | {
       state: "answers";
-      /** Of PostgreSQL, such as 18.4. */
+      /** Version of PostgreSQL, such as 18.4. */
       version: string;
       schema: number;
       /** The version that this pmctl needs. */
       schemaNeeded: number;
-      /** This machine's clock minus the database's, in milliseconds, and how uncertain that is. */
+      /** This machine's clock minus the database's, in milliseconds, with the uncertainty of the measurement. */
       clockDifferenceMs: number;
       clockUncertaintyMs: number;
     }
   | { state: "unreachable"; problem: string; isEmbedded: boolean }
-  /** It is not PostgreSQL 15 or newer. */
+  /** The server is not PostgreSQL 15 or newer. */
   | { state: "unsupported"; problem: string }
   /** No apply has granted the server's login its rights. */
   | { state: "not granted" }
@@ -32,11 +32,11 @@ export type DatabaseFacts =
   | { state: "not created" };
 
 const STATEMENT_TIMEOUT_MS = 5000;
-/** A clock that is off by this much is not synchronised. Tokens allow 30 s of difference, and webhooks five minutes. */
+/** A clock that is off by more is not synchronised. Tokens allow a difference of 30 s, webhooks of five minutes. */
 const CLOCK_WARN_MS = 1000;
 const CLOCK_FAIL_MS = 15_000;
 
-/** The checks of a tenant's database, and the connection to ask more through; the caller ends it. */
+/** Checks a tenant's database. @returns also the connection for further questions, which the caller ends */
 export async function checkDatabase(
   tenant: OperatorTenant,
 ): Promise<{ checks: Finding[]; sql: Sql | undefined; isCurrent: boolean }> {
@@ -46,7 +46,7 @@ export async function checkDatabase(
   if (url === undefined && config.database !== "embedded")
     return {
       ...none,
-      checks: [skipped("database", "its URL is one of the secrets that are missing or cannot be used")],
+      checks: [skipped("database", "its URL is a secret that is missing or cannot be used")],
     };
   try {
     const { facts, sql } = await reachDatabase(directory, id, url);
@@ -83,7 +83,7 @@ async function reachDatabase(
   } catch (error) {
     await sql.end({ timeout: 1 });
     if (isMissingDatabase(error)) return { facts: { state: "not created" }, sql: undefined };
-    // The database was created, and no apply has made its login yet.
+    // The database exists, but no apply has created its login yet.
     if (isDenied(error) || (isEmbedded && isMissingLogin(error)))
       return { facts: { state: "not granted" }, sql: undefined };
     return { facts: { state: "unreachable", problem: (error as Error).message, isEmbedded }, sql: undefined };
@@ -108,7 +108,7 @@ async function collectDatabase(sql: Sql): Promise<DatabaseFacts> {
 
 export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Finding[] {
   if (facts.state === "not created")
-    return [fail("database", `there is none of ${tenant} yet`, `Create it: pmctl apply ${tenant}`)];
+    return [fail("database", `${tenant} has no database yet`, `Create it: pmctl apply ${tenant}`)];
   if (facts.state === "not granted")
     return [fail("database", "the server's login has no rights in it yet", `Grant them: pmctl apply ${tenant}`)];
   if (facts.state === "unreachable") {
@@ -127,7 +127,7 @@ export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Finding[
 function evaluateSchema(schema: number, needed: number, tenant: string): Finding {
   const found = `version ${schema}, and this pmctl needs ${needed}`;
   if (schema === needed) return ok("schema", `version ${schema} is current`);
-  if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer one has been here");
+  if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer version migrated this database");
   return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
 }
 

@@ -39,9 +39,9 @@ function evaluateReplication(facts: DurabilityFacts): Finding {
 }
 
 function replicationOf({ waits, synchronousStandbys, standbys }: DurabilityFacts): string {
-  const named = standbys === null ? "the login may not see which there are" : listed(standbys);
-  if (!waits) return `no synchronous standby: what was acknowledged is lost with the machine (${named})`;
-  if (synchronousStandbys === 0) return `commits wait for a synchronous standby, and none can be seen (${named})`;
+  const named = standbys === null ? "the login may not see the standbys" : listed(standbys);
+  if (!waits) return `no synchronous standby: acknowledged changes are lost with the machine (${named})`;
+  if (synchronousStandbys === 0) return `commits wait for a synchronous standby, and none is visible (${named})`;
   return `each commit is on ${counted(synchronousStandbys, "synchronous standby")}: ${named}`;
 }
 
@@ -66,6 +66,6 @@ function evaluateArchive({ walLevel, archive }: DurabilityFacts): Finding {
 }
 
 export function evaluateBackup(lastAt: string | null, tenant: string): Finding {
-  if (lastAt !== null) return ok("backup", `the last one from this directory is of ${lastAt}`);
+  if (lastAt !== null) return ok("backup", `the last one from this directory shows ${lastAt}`);
   return warn("backup", "none was written from this directory", `Write one: pmctl db backup -t ${tenant}`);
 }

@@ -9,7 +9,7 @@ import { checkDatabase } from "./database.ts";
 import { collectEnvFile, collectMachine, evaluateEnvFile, evaluateMachine } from "./machine.ts";
 import { collectSecrets, evaluateSecrets } from "./secrets.ts";
 
-/** The findings of the machine and the directory, which concern every tenant. */
+/** Findings about the machine and the directory, which concern every tenant. */
 export async function examineMachine(directory: string, needsEmbedded: boolean): Promise<Finding[]> {
   return evaluateMachine(await collectMachine(directory, needsEmbedded));
 }
@@ -24,7 +24,7 @@ export async function examineFiles(directory: string): Promise<readonly Finding[
   return [...env, ...grants];
 }
 
-/** What all checks find of one tenant. Where a cause was found it stands first. */
+/** The findings of all checks of a tenant. A cause comes first. */
 export async function examineTenant(directory: string, id: string): Promise<readonly Finding[]> {
   const tenant = readTenant(directory, id);
   if ("check" in tenant) return [tenant];
@@ -59,15 +59,15 @@ export async function examineTenant(directory: string, id: string): Promise<read
   }
 }
 
-/** Advice on how real money is kept says nothing of a sandbox. */
+/** Advice about keeping real money safe does not apply to a sandbox. */
 function inSandbox(finding: Finding): Finding {
   const { check, status, found } = finding;
-  return status === "warn" && STANDING.includes(check) ? skipped(check, `a sandbox needs no more: ${found}`) : finding;
+  return status === "warn" && STANDING.includes(check) ? skipped(check, `not needed in a sandbox: ${found}`) : finding;
 }
 
-/** Nothing is advised on that follows from a cause. */
+/** Findings that follow from a cause get no advice of their own. */
 function unknownUnder(cause: string | undefined, { check }: Finding): Finding {
-  return skipped(check, `it cannot be told under a wrong ${cause}`);
+  return skipped(check, `it cannot be known while ${cause} is wrong`);
 }
 
 function examine({ id, examine: ofFiles, inDatabase }: Check, tenant: Examined): Promise<readonly Finding[]> {

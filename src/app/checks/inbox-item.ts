@@ -1,4 +1,4 @@
-/** What can wait for a person. */
+/** The kinds of items that can wait for a person. */
 export const INBOX_KINDS = [
   "market.closed",
   "market.held",
@@ -18,28 +18,28 @@ export const INBOX_KINDS = [
 ] as const;
 export type InboxKind = (typeof INBOX_KINDS)[number];
 
-/** One thing of a tenant that waits for a person. */
+/** One item of a tenant that waits for a person. */
 export interface InboxItem {
   tenant: string;
   kind: InboxKind;
   severity: "info" | "warn" | "critical";
-  /** Of what waits: a market, a withdrawal, a field, a key. */
+  /** Id of the market, withdrawal, field or key that waits. */
   id: string;
   title: string;
-  /** The money that waits; of a market its larger payout. */
+  /** The money that waits; for a market its larger payout. */
   amountUsd: number | null;
-  /** ISO 8601: since when it waits. */
+  /** In ISO 8601: since when the item waits. */
   since: string | null;
-  /** ISO 8601: when it ends, or what comes of it by itself happens. */
+  /** In ISO 8601: when the item ends, or takes effect by itself. */
   dueAt: string | null;
-  /** Command lines that decide it or show more, as they can be pasted. */
+  /** Command lines that decide the item or show more, ready to be pasted. */
   commands: string[];
 }
 
-/** An item without its tenant, which every one of a tenant has in common. */
+/** An item without its tenant. */
 export type Waiting = Omit<InboxItem, "tenant">;
 
-/** What no money outweighs: while these stand, nothing else that is shown can be relied on. */
+/** Items that come before any money: while they are open, nothing else in the inbox is reliable. */
 const FIRST: readonly InboxKind[] = ["chain", "ledger", "unreachable"];
 
 /** Order of an inbox: broken evidence and tenants out of reach, then most money, then soonest due, then longest waiting. */
@@ -57,17 +57,17 @@ function rankOf({ kind }: InboxItem): number {
   return rank < 0 ? FIRST.length : rank;
 }
 
-/** Earlier first, none last. */
+/** Earlier times first; null comes last. */
 function compareTimes(a: string | null, b: string | null): number {
   if (a === b) return 0;
   if (a === null || b === null) return a === null ? 1 : -1;
   return Date.parse(a) - Date.parse(b);
 }
 
-/** What an inbox means for a scheduled check. */
+/** The result of an inbox for a scheduled check. */
 export type InboxState = "integrity" | "unreachable" | "partly unreachable" | "waiting" | "clear";
 
-/** @param tenants how many were looked at */
+/** @param tenants the number of examined tenants */
 export function stateOf(items: readonly InboxItem[], tenants: number): InboxState {
   if (items.some(({ kind }) => kind === "chain" || kind === "ledger")) return "integrity";
   const unreachable = new Set(items.filter(({ kind }) => kind === "unreachable").map(({ tenant }) => tenant)).size;

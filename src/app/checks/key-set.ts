@@ -5,14 +5,14 @@ import { keySetLoader } from "../../server/access/key-set.ts";
 import { type Examined, type Finding, fail, ok, skipped } from "./check.ts";
 
 export async function examineKeySet({ config, secrets }: Examined): Promise<Finding[]> {
-  if (!secrets) return [skipped("user tokens", "not all secrets are there")];
+  if (!secrets) return [skipped("user tokens", "some secrets are missing")];
   return [evaluateKeySet(await collectKeySet(secrets.jwt, config.network))];
 }
 
 type KeySetFacts =
   | { kind: "shared secret" }
   | { kind: "key set"; where: string; problem: string }
-  /** `usable` counts the keys of the algorithm that the tenant names. */
+  /** `usable` counts the keys that fit the tenant's algorithm. */
   | { kind: "key set"; where: string; keys: number; usable: number };
 
 /** The key type of each algorithm (RFC 7518, RFC 8037). */
@@ -21,7 +21,7 @@ const KEY_TYPES = { ES256: "EC", EdDSA: "OKP", RS256: "RSA" } as const;
 async function collectKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<KeySetFacts> {
   if (jwt.algorithm === "HS256") return { kind: "shared secret" };
   const where = "url" in jwt.jwks ? jwt.jwks.url : jwt.jwks.file;
-  // As the server fetches it: private addresses and redirects are refused here too.
+  // Fetched as the server fetches it: private addresses and redirects are refused here too.
   const outgoing = new OutgoingHttp(network);
   try {
     const keys = keysOf(await keySetLoader(jwt.jwks, outgoing)());
@@ -37,7 +37,7 @@ async function collectKeySet(jwt: ResolvedJwt, network: OutgoingRules): Promise<
 function keysOf(text: string): { kty?: unknown }[] {
   const set: unknown = JSON.parse(text);
   if (typeof set === "object" && set !== null && "keys" in set && Array.isArray(set.keys)) return set.keys;
-  throw new Error("it is no JSON Web Key Set");
+  throw new Error("it is not a JSON Web Key Set");
 }
 
 export function evaluateKeySet(facts: KeySetFacts): Finding {

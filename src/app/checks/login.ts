@@ -9,20 +9,20 @@ const SHOWN = 6;
 
 /**
  * Whether the login that creates and migrates the database can do so.
- * @param problem why not
- * @param isNamed whether the tenant file has a `database.ownerUrl`; without, the login that serves has to be the owner
+ * @param problem why the login cannot
+ * @param isNamed whether the tenant file has a `database.ownerUrl`; without it the login that serves must be the owner
  */
 function evaluateOwner(problem: string | undefined, isNamed: boolean): Finding {
   const field = isNamed ? "database.ownerUrl" : "database.url";
   if (problem === undefined) return ok(OWNER_CHECK, `the login that ${field} names can migrate the database`);
-  const consequence = isNamed ? "" : ", and no login is named that can migrate it";
+  const consequence = isNamed ? "" : ", and the tenant file names no login that can migrate it";
   const remedy = ownerRemedy(isNamed);
   return warn(OWNER_CHECK, `${field} ${problem}${consequence}`, remedy.replace(/^p/, "P"));
 }
 
 /**
- * Whether the login that serves can do more than it needs.
- * @param isOwner it is the owner too, because the tenant file names no other
+ * Whether the login that serves can do more than it needs to.
+ * @param isOwner whether it is also the owner, because the tenant file names no other login
  */
 export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean): Finding {
   const more = excess.length > SHOWN ? [`and ${excess.length - SHOWN} more`] : [];
@@ -30,16 +30,16 @@ export function evaluateLogin({ login, excess }: LoginRights, isOwner: boolean):
   if (isOwner)
     return warn(
       CHECK,
-      `${login} serves and owns the database: a server that is taken over can rewrite the record (${found})`,
+      `${login} serves and owns the database: an attacker on the server can rewrite the record (${found})`,
       "Give the server a login of its own, and name the owner's in database.ownerUrl: see docs/guides/handbook.md",
     );
   if (excess.length > 0)
     return fail(
       CHECK,
-      `${login}, as which servers connect, ${found}`,
-      "Take that from it: docs/guides/handbook.md says what it needs, and apply grants it",
+      `${login}, the login of the servers, ${found}`,
+      "Revoke that: docs/guides/handbook.md says what the login needs, and apply grants it",
     );
-  return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change what is in them`);
+  return ok(CHECK, `${login} owns nothing, adds to the journals and cannot change their rows`);
 }
 
 export async function examineLogins(tenant: Examined): Promise<Finding[]> {
@@ -57,7 +57,7 @@ export async function examineLogins(tenant: Examined): Promise<Finding[]> {
   ];
 }
 
-/** No finding where the owner's connection string is not at hand: a machine that only serves does not need it. */
+/** No finding where the owner's connection string is not available: a machine that only serves does not need it. */
 async function examineOwner(tenant: OperatorTenant): Promise<Finding[]> {
   const url = databaseUrlAtHand(tenant, "ownerUrl");
   return url === undefined ? [] : [evaluateOwner(await ownerProblem({ url, pooled: true }), true)];

@@ -14,28 +14,28 @@ import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
 import { unreachable } from "./waiting.ts";
 
 export interface InboxOptions extends DoorOptions {
-  /** What ends within so many milliseconds from now is shown. */
+  /** Show items that end within this time from now. */
   withinMs: number;
-  /** Only these kinds; what concerns the others is not asked for. Tenants out of reach are shown all the same. */
+  /** Look only at these kinds and ask for no others. Unreachable tenants are always shown. */
   kinds: readonly InboxKind[];
 }
 
-/** What a look at one tenant found. */
+/** The result of a look at one tenant. */
 export interface TenantLook {
-  /** All that waits for a person, in no order. */
+  /** Everything that waits for a person, unordered. */
   items: InboxItem[];
   /** The servers of this directory that answer. */
   servers: readonly ServerHere[];
-  /** ISO 8601; null where nothing was traded, or it is not known. */
+  /** In ISO 8601; null before the first trade, or where it is unknown. */
   lastTradeAt: string | null;
-  /** ISO 8601; null where this directory wrote none. */
+  /** In ISO 8601; null where this directory wrote no backup. */
   lastBackupAt: string | null;
 }
 
 /**
- * Looks at one tenant. Starts and changes nothing: a database that is stopped makes the tenant unreachable.
+ * Looks at one tenant. Starts and changes nothing: a stopped database makes the tenant unreachable.
  *
- * @param note receives how a command reaches the tenant
+ * @param note receives how the command reaches the tenant
  */
 export async function lookAtTenant(
   directory: string,
@@ -66,12 +66,12 @@ export async function lookAtTenant(
   return look;
 }
 
-/** For an embedded database that does not run, where no server answers for it: going on would start it. */
+/** An item for a stopped embedded database without a server, because reading on would start it. */
 async function stoppedDatabase({ id, directory, config }: DeclaredTenant, door: Door): Promise<Waiting[] | undefined> {
   if (config.database !== "embedded" || door.kind === "http") return undefined;
   const { running, dataDir } = await embeddedCluster(directory).status();
   if (running) return undefined;
-  // No database was ever created here, so nothing can wait in it.
+  // This directory never created a database, so nothing can wait in it.
   return existsSync(dataDir) ? [unreachable(id, "Its database is stopped", "pmctl db start")] : [];
 }
 
@@ -86,18 +86,18 @@ async function ofLive(
   const session = await openConfigSession(declared.directory, tenant, options, { note, onSealed: () => {} });
   try {
     const live = await session.open();
-    // It was never applied: there is nothing yet that could wait.
+    // A tenant that was never applied has nothing that could wait.
     if (!live) return [];
     const found: Waiting[] = [];
     const problems: string[] = [];
     if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
-      found.push(unreachable(tenant, `No server runs for it, and server.expected is true`, `pmctl serve ${tenant}`));
+      found.push(unreachable(tenant, "No server runs, and server.expected is true", `pmctl serve ${tenant}`));
     const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
     for (const { waits } of CHECKS.filter(isAsked)) {
       try {
         found.push(...((await waits?.live?.(live, scope, session)) ?? []));
       } catch (error) {
-        // Under another log's keys no part can be relied on.
+        // Under another log's keys nothing is reliable.
         if (error instanceof Fault && isOtherKeyFault(error)) return [unreachable(tenant, problemOf(error))];
         problems.push(`${waits?.kinds.join(", ")}: ${problemOf(error)}`);
       }

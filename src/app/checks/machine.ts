@@ -6,26 +6,26 @@ import { isErrno } from "../../config/environment.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
-/** Of the machine and the operator's directory. */
+/** Facts about the machine and the operator's directory. */
 export type MachineFacts = Awaited<ReturnType<typeof collectMachine>>;
 
 /** Major and minor. */
 const OLDEST_NODE = [24, 15] as const;
 const MIB = 1024 * 1024;
-/** PostgreSQL stops when there is no room for its log, which grows by 16 MiB at a time. */
+/** PostgreSQL stops without room for its log, which grows by 16 MiB at a time. */
 const NO_ROOM_BYTES = 256 * MIB;
 const LITTLE_ROOM_BYTES = 2048 * MIB;
 
 /** @param needsEmbedded whether any tenant uses the embedded database */
 export async function collectMachine(directory: string, needsEmbedded: boolean) {
   const cluster = embeddedCluster(directory);
-  // Starts nothing; it fails when the platform has no programs.
+  // Starts nothing; fails when the platform has no programs.
   const status = await cluster.status().catch((error: unknown) => error as Error);
   const dataDir = status instanceof Error ? directory : status.dataDir;
   return {
     /** Such as 24.21.0. */
     node: process.versions.node,
-    /** Why the embedded PostgreSQL cannot run here; null when its programs are there. */
+    /** Why the embedded PostgreSQL cannot run here; null when its programs are installed. */
     binariesProblem: status instanceof Error ? status.message : null,
     embeddedVersion: status instanceof Error ? null : status.version,
     needsEmbedded,
@@ -65,10 +65,10 @@ function evaluateDirectory({ directory, isWritable: writable }: MachineFacts): F
 }
 
 function evaluateDisk({ needsEmbedded, dataDir, freeBytes: free }: MachineFacts): Finding {
-  if (!needsEmbedded) return skipped("disk", "no tenant's database is on it");
+  if (!needsEmbedded) return skipped("disk", "no tenant's database is on this machine");
   if (free === null) return skipped("disk", `the file system of ${dataDir} does not say how much is free`);
   const found = `${Math.floor(free / MIB)} MiB are free at ${dataDir}`;
-  const remedy = "Make room, or move the directory: without room PostgreSQL stops, and trading with it";
+  const remedy = "Free some space, or move the directory: without space PostgreSQL stops, and trading with it";
   if (free < NO_ROOM_BYTES) return fail("disk", found, remedy);
   return free < LITTLE_ROOM_BYTES ? warn("disk", found, remedy) : ok("disk", found);
 }
@@ -123,7 +123,7 @@ async function askGit(directory: string): Promise<EnvFileFacts["git"]> {
 }
 
 export function evaluateEnvFile({ mode, git }: EnvFileFacts): Finding[] {
-  if (mode === null) return [skipped(".env", "there is none: secrets come from the environment or from files")];
+  if (mode === null) return [skipped(".env", "no .env file: secrets come from the environment or from files")];
   return [evaluateMode(mode), evaluateGit(git)];
 }
 
@@ -131,9 +131,9 @@ function evaluateMode(mode: number): Finding {
   const text = mode.toString(8).padStart(3, "0");
   const remedy = "Run: chmod 600 .env";
   if ((mode & OTHERS) !== 0)
-    return fail(".env permissions", `mode ${text}: every user of this machine may use it`, remedy);
-  if ((mode & GROUP) !== 0) return warn(".env permissions", `mode ${text}: its group may use it`, remedy);
-  return ok(".env permissions", `mode ${text}: yours alone`);
+    return fail(".env permissions", `mode ${text}: every user of this machine may read or change it`, remedy);
+  if ((mode & GROUP) !== 0) return warn(".env permissions", `mode ${text}: its group may read or change it`, remedy);
+  return ok(".env permissions", `mode ${text}: only you may read it`);
 }
 
 function evaluateGit(git: EnvFileFacts["git"]): Finding {
@@ -142,7 +142,7 @@ function evaluateGit(git: EnvFileFacts["git"]): Finding {
   if (git === "not ignored")
     return fail(
       ".env and git",
-      "git does not ignore it: the next `git add .` publishes it",
+      "git does not ignore it: the next `git add .` would publish it",
       "Run: echo .env >> .gitignore",
     );
   const remedy = "Run: git rm --cached .env, ignore it, and replace every secret in it: history keeps them";

@@ -6,7 +6,7 @@ import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
 import { type Examined, type Finding, ok, warn } from "./check.ts";
 
-/** Beyond so many, the number tells nothing more. */
+/** Beyond this number a count says nothing more. */
 const MOST_HELD = 200;
 
 export async function examineOracle(sql: Sql, { id, config }: Examined): Promise<Finding[]> {
@@ -14,16 +14,16 @@ export async function examineOracle(sql: Sql, { id, config }: Examined): Promise
   return [...evaluatePromises(tenantFeeds(config), promises, id), evaluateHeld(held, id)];
 }
 
-/** Markets whose time has come and that the oracle left to a person: traders wait for their money. Longest first. */
+/** Markets whose time has come and that the oracle left to a person, the longest first: traders wait for money. */
 export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding {
   const [first] = held;
-  if (!first) return ok("held markets", "none waits for a person");
+  if (!first) return ok("held markets", "no market waits for a person");
   const markets = held.length < MOST_HELD ? counted(held.length, "market") : `${MOST_HELD} markets or more`;
   const since = new Date(first.heldAt).toISOString();
   return warn(
     "held markets",
-    `${markets} left to a person by the oracle, ${first.id} longest, since ${since}: ${first.reason}, ${first.detail}`,
-    `Look: pmctl oracle check -t ${tenant}; or decide it by hand: pmctl market settle ${first.id} --outcome yes -t ${tenant}, or --outcome no`,
+    `the oracle left ${markets} to a person, ${first.id} for the longest time, since ${since}: ${first.reason}, ${first.detail}`,
+    `Look: pmctl oracle check -t ${tenant}; or settle by hand: pmctl market settle ${first.id} --outcome yes -t ${tenant}, or --outcome no`,
   );
 }
 
@@ -45,7 +45,7 @@ function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: Pro
     return [
       warn(
         `oracle ${key}`,
-        `${feed ? "is another than when the markets on it were created" : "is no feed any more"}, so they will be held: ${waiting}`,
+        `${feed ? "differs from the feed of its markets" : "is no feed any more"}, so they will be held: ${waiting}`,
         `Put the feed and its sources back as they were in the tenant file, or ${byHand}`,
       ),
     ];

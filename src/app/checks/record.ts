@@ -21,12 +21,12 @@ import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 import { nameOf } from "./secrets.ts";
 
 export interface RecordFacts {
-  /** `Missing` says why the audit key is not at hand. */
+  /** `Missing` says why the audit key is not available. */
   tail: TailVerification | Missing;
-  /** The variable or file that the audit key is read from. */
+  /** The variable or file of the audit key. */
   keyName: string;
   anchors: AnchorFacts | Missing;
-  /** Keys, users and fields that are not as the audit log says. */
+  /** Keys, users and fields that differ from the audit log. */
   offRecord: readonly { name: string; place: string }[];
 }
 
@@ -36,16 +36,16 @@ interface Missing {
 
 interface AnchorFacts {
   newest: KnownAnchor | undefined;
-  /** Lines and files that count for nothing. */
+  /** Lines and files that are ignored. */
   faults: readonly string[];
-  /** Files that no anchor can be written to, each with the reason. */
+  /** Files that no anchor can be written to, with the reasons. */
   unwritable: readonly string[];
   setBack: SetBack | undefined;
 }
 
 /** `pmctl audit verify` checks the whole log. */
 const TAIL_ENTRIES = 1000;
-/** How many lines and files that count for nothing are named; the rest are counted. */
+/** The most ignored lines and files that are named; the rest are counted. */
 const FAULTS_NAMED = 5;
 
 /** Reads a database whose schema is current. */
@@ -61,7 +61,7 @@ export async function collectRecord(sql: Sql, tenant: OperatorTenant): Promise<R
   };
 }
 
-/** What is in the treasury, and what a market with the tenant's default liquidity takes from it. */
+/** The money in the treasury, and the amount that a market with the tenant's default liquidity takes from it. */
 export async function collectTreasury(
   sql: Sql,
   { config }: OperatorTenant,
@@ -73,7 +73,7 @@ export async function collectTreasury(
   };
 }
 
-/** Resolved apart from the other secrets, so that the log can be verified while one of those is missing. */
+/** Resolved apart from the other secrets, so that the log can be verified while another secret is missing. */
 function auditKeys(tenant: OperatorTenant): AuditKey[] | Missing {
   try {
     return auditSecretsOf(tenant).map(auditKey);
@@ -95,7 +95,7 @@ async function collectAnchors(reader: Reader, sources: AnchorSources): Promise<A
   return { newest: newestOf(counting), faults, unwritable, setBack };
 }
 
-/** Why a line cannot be appended; writes nothing. A missing folder is created with the first line. */
+/** Why a line cannot be appended. Writes nothing; the first line will create a missing folder. */
 async function problemOfWriting(file: string): Promise<string | undefined> {
   try {
     const state = await stat(file).catch((error: NodeJS.ErrnoException) => {
@@ -119,18 +119,18 @@ export function evaluateRecord(facts: RecordFacts): Finding[] {
 }
 
 function evaluateTail({ tail, keyName }: RecordFacts): Finding {
-  if ("missing" in tail) return skipped("audit chain", `the audit key is not at hand: ${tail.missing}`);
+  if ("missing" in tail) return skipped("audit chain", `the audit key is missing: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   if (tail.broken.sealedWith !== undefined)
     return fail(
       "audit key",
       `${keyName} is not the key of this log: ${operatorText(tail.broken)}`,
-      `Put the value back that sealed this log into ${keyName}; if it was replaced, list the former one under audit.previous`,
+      `Put the value that sealed this log back into ${keyName}; if it was replaced, list the former value under audit.previous`,
     );
   return fail(
     "audit chain",
     `${tail.broken.kind}: ${operatorText(tail.broken)}`,
-    "Keep every program away from the database: pmctl audit verify",
+    "Keep every program away from the database, then run: pmctl audit verify",
   );
 }
 
@@ -140,22 +140,22 @@ function evaluateStanding(offRecord: RecordFacts["offRecord"]): Finding {
   const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
   return fail(
     "on record",
-    `the audit log does not say what the database holds of ${first.name}: ${first.place}${more}`,
-    `Another program wrote to the database: pmctl reconcile --explain shows what. ${mendingOf(first)}`,
+    `the database says otherwise than the audit log about ${first.name}: ${first.place}${more}`,
+    `Another program wrote to the database: pmctl reconcile --explain shows where. ${mendingOf(first)}`,
   );
 }
 
-/** The command that writes the row again as the log says. */
+/** The command that writes the row again from the log. */
 function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
-  if (name === "keys") return `To mend it: pmctl key revoke ${place}, or rotate it`;
-  if (name === "policy") return "To mend it: pmctl policy set, with the value that shall hold";
+  if (name === "keys") return `To repair it: pmctl key revoke ${place}, or rotate it`;
+  if (name === "policy") return "To repair it: pmctl policy set, with the intended value";
   if (name === "configuration")
-    return "To mend it: pmctl policy set with any value, or an apply that changes something";
-  return `To mend it: pmctl user restrict ${place} or release, or the next result of an identity check`;
+    return "To repair it: pmctl policy set with any value, or an apply that changes something";
+  return `To repair it: pmctl user restrict ${place} or release, or the next result of an identity check`;
 }
 
 function evaluateAnchors(facts: RecordFacts["anchors"]): Finding {
-  if ("missing" in facts) return skipped("anchors", `the audit key is not at hand: ${facts.missing}`);
+  if ("missing" in facts) return skipped("anchors", `the audit key is missing: ${facts.missing}`);
   const { newest, faults, unwritable, setBack } = facts;
   if (setBack)
     return fail(
@@ -165,20 +165,20 @@ function evaluateAnchors(facts: RecordFacts["anchors"]): Finding {
     );
   const warnings = [
     ...(unwritable.length === 0 ? [] : [unwritable.join("; ")]),
-    ...(faults.length === 0 ? [] : [`${firstOf(faults)}: counts for nothing`]),
+    ...(faults.length === 0 ? [] : [`${firstOf(faults)}: ignored`]),
   ];
   if (warnings.length > 0) {
     const remedies = [
       ...(unwritable.length === 0 ? [] : ["Let pmctl write there, or change audit.anchors"]),
-      ...(faults.length === 0 ? [] : ["Find out who wrote there, and take it out"]),
+      ...(faults.length === 0 ? [] : ["Find out who wrote there, and remove it"]),
     ];
     return warn("anchors", warnings.join("; "), remedies.join("; "));
   }
-  if (!newest) return ok("anchors", "none is written yet; the server writes them");
-  return ok("anchors", `the log holds every one that is known, the newest of entry ${newest.seq}`);
+  if (!newest) return ok("anchors", "no anchor is written yet; the server writes them");
+  return ok("anchors", `the log holds every known anchor, the newest for entry ${newest.seq}`);
 }
 
-/** The first few faults, with their number. */
+/** The first few ignored lines and files, with the number of all. */
 function firstOf(faults: readonly string[]): string {
   if (faults.length <= FAULTS_NAMED) return faults.join("; ");
   return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;

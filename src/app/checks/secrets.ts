@@ -9,28 +9,28 @@ import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resource
 import { Fault } from "../../domain/fault.ts";
 import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
-/** One secret that the file refers to, without its value. */
+/** A secret of the tenant file, without its value. */
 export interface SecretFact {
   /** Such as `keys.admin[0].secret`. */
   path: string;
-  /** Where it is kept, such as `ACME_ADMIN_KEY`. */
+  /** The place of the value, such as `ACME_ADMIN_KEY`. */
   name: string;
-  /** Undefined when it cannot be resolved. */
+  /** Undefined when the value cannot be resolved. */
   value: { bytes: number; distinctCharacters: number; fingerprint: string } | undefined;
 }
 
 export interface SecretFacts {
   secrets: SecretFact[];
-  /** As an apply or a server reports them: missing, empty, too short, used twice among the keys. */
+  /** The problems that an apply or a server would report: a missing, empty, short or repeated value. */
   problems: Pick<Problem, "file" | "line" | "path" | "message">[];
-  /** Inbound endpoints that take the shared webhook secrets, where there are any. */
+  /** Inbound endpoints that use the shared webhook secrets. */
   sharing: readonly InboundEndpoint[];
 }
 
-/** Of different characters: 32 random bytes in base64 have about thirty, and an invented word has fewer than this. */
+/** Different characters: 32 random bytes in base64 have about thirty, and an invented word has fewer than this. */
 const FEW_CHARACTERS = 10;
 
-/** All that can be learned about a tenant's secrets, and the secrets themselves when they are complete. */
+/** The facts about a tenant's secrets, and the secrets themselves when all can be used. */
 export function collectSecrets(
   config: TenantConfig,
   environment: Environment,
@@ -42,7 +42,7 @@ export function collectSecrets(
       name: nameOf(reference),
       value: describe(reference, { environment, directory: source.directory, roots: source.roots }),
     }))
-    // A machine that only serves should not hold it.
+    // A machine that only serves should not have it.
     .filter(({ path, value }) => value !== undefined || !path.startsWith("database.ownerUrl"));
   const sharing = INBOUND_ENDPOINTS.filter((endpoint) => {
     const { isShared, references } = inboundSecretsOf(config, endpoint);
@@ -59,8 +59,8 @@ export function collectSecrets(
 export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Finding[] {
   return [
     problems.length === 0
-      ? ok("secrets", `all ${secrets.length} that the file refers to are there`)
-      : skipped("secrets", `${problems.length} of ${secrets.length} that the file refers to are not usable`),
+      ? ok("secrets", `all ${secrets.length} in the tenant file are available`)
+      : skipped("secrets", `${problems.length} of ${secrets.length} in the tenant file cannot be used`),
     ...problems.map(({ file, line, path, message }) =>
       fail(`secret ${path}`, `${message} (${file}:${line})`, remedyOf(message)),
     ),
@@ -70,7 +70,7 @@ export function evaluateSecrets({ secrets, problems, sharing }: SecretFacts): Fi
 }
 
 function remedyOf(message: string): string {
-  if (message.includes("--allow-exec")) return "Run it again with --allow-exec, as the server is";
+  if (message.includes("--allow-exec")) return "Run the command again with --allow-exec, as the server runs";
   return "Set it in .env or in the environment of the server";
 }
 
@@ -82,10 +82,10 @@ function weakness({ path, name, value }: SecretFact): Finding[] {
   ];
 }
 
-/** The lists that a secret may be moved between, during which it is in both. */
+/** Lists between which a secret may be moved; during the move it is in both. */
 const GENERIC_LIST = /^webhooks\.inbound\.(secrets|(kyc|payments|oracle)\.(secrets|genericSecrets))\[/;
 
-/** With the same value elsewhere, the holder of a webhook's secret could sign for other webhooks, users or the audit log. */
+/** A webhook's secret with a second use would let its holder sign other webhooks, users' tokens or the audit log. */
 function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonly InboundEndpoint[]): Finding {
   const check = "webhook secrets";
   const isWebhook = ({ path }: SecretFact) => path.startsWith("webhooks.");
@@ -104,17 +104,17 @@ function evaluateWebhookSecrets(secrets: readonly SecretFact[], sharing: readonl
   if (sharing.length > 0)
     return warn(
       check,
-      `${sharing.join(", ")} ${sharing.length === 1 ? "takes" : "take"} the shared ones: a provider that signs for one endpoint can sign for others`,
-      `Give each its own: ${sharing.map((endpoint) => `webhooks.inbound.${endpoint}`).join(", ")}`,
+      `${sharing.join(", ")} ${sharing.length === 1 ? "takes" : "take"} the shared secrets: a provider that signs for one endpoint can sign for others`,
+      `Give each endpoint its own: ${sharing.map((endpoint) => `webhooks.inbound.${endpoint}`).join(", ")}`,
     );
   const moving = equal.filter(isMove);
   if (moving.length > 0)
     return warn(
       check,
-      `the same value counts at several endpoints: ${written(moving)}`,
-      "Give each a value of its own",
+      `several endpoints accept the same value: ${written(moving)}`,
+      "Give each endpoint its own value",
     );
-  return ok(check, "each is used once");
+  return ok(check, "each value is used once");
 }
 
 function describe(
@@ -135,7 +135,7 @@ function describe(
   }
 }
 
-/** Where a secret is kept, without its value. */
+/** The place of a secret's value. */
 export function nameOf(reference: SecretReference): string {
   if ("env" in reference) return reference.env;
   return "file" in reference ? reference.file : "a program's output";

@@ -12,25 +12,25 @@ export interface ServerFacts {
   ports: { field: string; port: number; problem: string | undefined }[];
   /** The running server of this tenant; undefined when none runs here. */
   running: { url: string; health: string; ready: string; integrity?: string | undefined } | undefined;
-  /** Why nothing proves which process listens for its commands. */
+  /** Why the process that listens for this tenant's commands cannot be trusted. */
   unproven?: string;
-  /** Where a server listens that seals with a key which is none of the tenant's here. */
+  /** Address of a server that seals with another key than the tenant's here. */
   foreign?: string;
-  /** The name of the admin key's secret, where the running server does not take its value. */
+  /** The name of the admin key's secret, where the running server rejects its value. */
   adminKey?: string | undefined;
-  /** No server runs for it, though its file expects one. */
+  /** No server runs for the tenant, although its file expects one. */
   unserved?: boolean;
-  /** About a process that cannot serve it. */
+  /** A process that cannot serve the tenant. */
   failing?: { url: string; problem: string };
 }
 
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
-const UNPROVEN_REMEDY = "No key is sent there, and commands go straight to the database";
-const REMEDY = "Look at the server's log; pmctl db status says whether the database is there";
-const FAILING_REMEDY = "Mend that; the tenant is tried again within a minute, other tenants of that server go on";
+const UNPROVEN_REMEDY = "No key is sent to it, and commands go straight to the database";
+const REMEDY = "Read the server's log; pmctl db status shows whether the database answers";
+const FAILING_REMEDY = "Fix that; the tenant is tried again within a minute, other tenants of that server go on";
 const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
-const AUDIT_REMEDY = "pmctl audit status tells more";
+const AUDIT_REMEDY = "pmctl audit status shows more";
 
 export async function collectServer(tenant: Examined): Promise<ServerFacts> {
   const { host, port, opsPort, opsHost } = tenant.config.server;
@@ -72,12 +72,12 @@ export function evaluateServer({
   adminKey: refused,
 }: ServerFacts): Finding[] {
   if (failing)
-    return [fail("server", `the server at ${failing.url} cannot serve it: ${failing.problem}`, FAILING_REMEDY)];
+    return [fail("server", `the server at ${failing.url} cannot serve the tenant: ${failing.problem}`, FAILING_REMEDY)];
   if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
   if (foreign !== undefined)
-    return [skipped("server", `the one at ${foreign} seals with another audit key: it is another environment's`)];
+    return [skipped("server", `the server at ${foreign} has another audit key: it is another environment's`)];
   const none = unserved
-    ? fail("server", UNSERVED, "Start it: pmctl serve, pmctl up, or what runs it where it is deployed")
+    ? fail("server", UNSERVED, "Start it with pmctl serve, pmctl up, or the deployment's own service")
     : skipped("server", "no server of this tenant runs on this machine");
   if (!running) return [none, ...ports.map(evaluatePort)];
   const { url, health } = running;
@@ -90,8 +90,8 @@ export function evaluateServer({
       : [
           fail(
             "admin key",
-            `the server does not take the value of ${refused}`,
-            `Put the value back that it knows, or bring a new one there straight by the database: pmctl apply --via db. A value that was ended as leaked is refused for ever: put a new one into ${refused} first`,
+            `the server rejects the value of ${refused}`,
+            `Put back the value that the server knows, or apply the new value straight at the database: pmctl apply --via db. A value that was ended as leaked is refused for ever: put a new one into ${refused} first`,
           ),
         ]),
   ];
@@ -109,10 +109,10 @@ function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["runnin
 function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Finding {
   if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
   const remedy = `Set ${field} to another port, or stop what uses it`;
-  return fail(field, `port ${port} cannot be had (${problem}), and it is not this tenant's server`, remedy);
+  return fail(field, `cannot listen on port ${port} (${problem}), and this tenant's server does not use it`, remedy);
 }
 
-/** Found out by listening: it depends on the user, the host and other programs. */
+/** Tries to listen, because the answer depends on the user, the host and other programs. */
 function problemOfPort(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -121,14 +121,14 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
   });
 }
 
-/** The name of the admin key's secret, where the server does not take its value. */
+/** The name of the admin key's secret, where the server rejects its value. */
 async function refusedKey(tenant: Examined, request: typeof fetch): Promise<string | undefined> {
   try {
     const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
     const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });
     return status === "401" ? secretName.replace(/^env /, "") : undefined;
   } catch (error) {
-    // A value that is not at hand is a check of its own.
+    // Another check reports a missing value.
     if (error instanceof Fault) return undefined;
     throw error;
   }

@@ -6,12 +6,12 @@ import { kycVerdict } from "../../domain/trader.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
 import type { Waiting } from "./inbox-item.ts";
 
-/** Less than this before its end, what expires stops something soon. */
+/** An expiry within this time is urgent. */
 const URGENT_MS = 2 * DAY_MS;
-/** A backup that is older loses more than a week of what no log replays. */
+/** An older backup would lose more than a week of rows that no log can replay. */
 const OLD_BACKUP_MS = 7 * DAY_MS;
 
-/** @param more what is known of it besides; null where it is not stated */
+/** @param more further facts; null where one is not stated */
 function item(
   kind: Waiting["kind"],
   severity: Waiting["severity"],
@@ -53,16 +53,16 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
     item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
       amountUsd: amount,
       since: createdAt,
-      // Without the reason that they need: only a person has one, and the command asks for it.
+      // Without the required reason, which only a person knows: the command asks for it.
       commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
     }),
   );
 }
 
-/** An older unknown status is history. */
+/** An older check with an unknown status is history. */
 const CHECKS_MS = 30 * DAY_MS;
 
-/** Users whose last identity check is neither passed nor failed, or was passed shortly before a failure; no later check and no person has decided. */
+/** Users whose last check neither passed nor failed, or failed soon after one that passed, without a decision. */
 export async function undecidedChecks(tenant: string, api: Api, now: number): Promise<Waiting[]> {
   const since = new Date(now - CHECKS_MS).toISOString();
   const { entries } = await api.listAudit({ type: "kyc.unrecognised", since, limit: 200 });
@@ -118,20 +118,20 @@ export function endingOverrides(
     );
 }
 
-/** A freeze in force, however long it lasts: what is waiting behind it is seen nowhere else. */
+/** A freeze in force, whatever its end: no other view shows that changes wait behind it. */
 export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["freeze"] | undefined): Waiting[] {
   const { frozenUntil = null, reason, by } = freeze ?? {};
   if (frozenUntil === null) return [];
   const commands = [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`];
   return [
-    item("freeze", "info", [tenant, `No apply is taken: frozen by ${by}, "${reason}"`], {
+    item("freeze", "info", [tenant, `Applies are blocked: frozen by ${by}, "${reason}"`], {
       dueAt: frozenUntil,
       commands,
     }),
   ];
 }
 
-/** API keys that expire before `until`, without those of whose name a value lasts longer: they were rotated. */
+/** API keys that expire before `until`, except those that were rotated: a later value has the same name. */
 export function expiringKeys(
   tenant: string,
   keys: WireResult<"getConfig">["keys"],
@@ -157,14 +157,14 @@ export function expiringKeys(
   });
 }
 
-/** The certificate of the tenant file, where it expires before `until`. @param expires milliseconds since 1970 */
+/** The certificate of the tenant file, if it expires before `until`. @param expires in milliseconds since 1970 */
 export function expiringCertificate(
   tenant: string,
   expires: number,
   { now, until }: { now: number; until: number },
 ): Waiting[] {
   if (expires > until) return [];
-  const title = "The certificate expires; a renewed file is taken up by itself";
+  const title = "The certificate expires; the server loads a renewed file by itself";
   return [
     item("certificate", expires - now < URGENT_MS ? "critical" : "warn", ["server.tls", title], {
       dueAt: new Date(expires).toISOString(),
@@ -173,12 +173,12 @@ export function expiringCertificate(
   ];
 }
 
-/** Receivers of webhooks that get nothing any more, or did not get all. */
+/** Receivers of webhooks that are disabled, or missed events. */
 export function failingReceivers(tenant: string, receivers: WireResult<"listWebhookReceivers">): Waiting[] {
   return receivers.flatMap(({ name, enabled, disabledAt, dead, pending }): Waiting[] => {
     if (enabled && dead === 0) return [];
     const lost = dead === 0 ? [] : [`${counted(dead, "event")} given up`];
-    const state = enabled ? lost : ["answered 410 and gets nothing any more", ...lost];
+    const state = enabled ? lost : ["is disabled since it answered 410", ...lost];
     return [
       item("receiver", "warn", [name, `The receiver ${name}: ${state.join(", ")}, ${pending} on their way`], {
         since: disabledAt,
@@ -205,7 +205,7 @@ export function unbalancedLedger(tenant: string, checks: WireResult<"explainLedg
   return [item("ledger", "critical", ["ledger", title], { amountUsd, commands })];
 }
 
-/** @param lastAt ISO 8601; null where this directory wrote none */
+/** @param lastAt in ISO 8601; null where this directory wrote no backup */
 export function missingBackup(tenant: string, lastAt: string | null, now: number): Waiting[] {
   if (lastAt !== null && now - Date.parse(lastAt) < OLD_BACKUP_MS) return [];
   const title =
@@ -214,7 +214,7 @@ export function missingBackup(tenant: string, lastAt: string | null, now: number
   return [item("backup", lastAt === null ? "info" : "warn", [tenant, title], { since: lastAt, commands })];
 }
 
-/** A tenant, or a part of it, that could not be looked at. */
+/** A tenant that cannot be examined, or a part of it. */
 export function unreachable(tenant: string, problem: string, command = `pmctl doctor ${tenant}`): Waiting {
   return item("unreachable", "critical", [tenant, problem], { commands: [command] });
 }

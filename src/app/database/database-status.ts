@@ -6,25 +6,25 @@ import { readDurability, readDurabilityAsOwner, type ServerReading } from "../..
 import { databaseUrlOf, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import { type ClusterStatus, openTenantCluster } from "./tenant-cluster.ts";
 
-/** What `pmctl db status` shows of the database server that a tenant uses. */
+/** The database server of a tenant, as `pmctl db status` shows it. */
 export interface DatabaseStatus extends Omit<ClusterStatus, "dataDir" | "version"> {
   /** Whether the tenant file names a server of the operator's own. */
   external: boolean;
   /** Whether the tenant's database answers a statement. */
   reachable: boolean;
-  /** Of the embedded server; null for an external one, whose files lie elsewhere. */
+  /** Folder of the embedded server; null for an external one. */
   dataDir: string | null;
   /** Null while an external server does not answer. */
   version: string | null;
-  /** The standbys that follow it; none where the login may not see which there are. */
+  /** The standbys that follow the server; empty where the login may not see them. */
   standbys: { name: string; state: string }[];
 }
 
 const STATEMENT_TIMEOUT_MS = 5000;
 
 /**
- * Looks at the database server of the tenant that a command means, or of the directory. Starts nothing.
- * @throws ConfigError naming the connection string of an external database that is missing
+ * Looks at the database server of the command's tenant, or of the directory. Starts nothing.
+ * @throws ConfigError naming the missing connection string of an external database
  */
 export async function databaseStatus(named: string | undefined): Promise<DatabaseStatus> {
   const url = externalUrl(named);
@@ -38,7 +38,7 @@ export function statusOfCluster(status: ClusterStatus): DatabaseStatus {
   return { external: false, reachable: status.running, ...status, standbys: [] };
 }
 
-/** Undefined for a tenant of the embedded database, and where no single tenant is meant. */
+/** Undefined for a tenant with the embedded database, and where the line means no single tenant. */
 function externalUrl(named: string | undefined): string | undefined {
   try {
     return databaseUrlOf(readOperatorTenant(named));
@@ -72,7 +72,7 @@ async function readExternal(url: string): Promise<ServerReading | undefined> {
     const connection = await externalConnection(url);
     const options = { name: "status", max: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS };
     return await withClient(connection, options, (sql) =>
-      // Before the first apply the schema has no function that shows standbys to the login that serves.
+      // Before the first apply the schema lacks the function that shows standbys to the login that serves.
       readDurability(sql).catch(() => readDurabilityAsOwner(sql)),
     );
   } catch (error) {

@@ -20,18 +20,18 @@ export async function migrateTenant(named: string | undefined): Promise<Migrated
   return { tenant: tenant.id, applied: await prepareDatabase(owned, requiredStandbys(tenant.config)) };
 }
 
-/** The first migration makes the tables: a database that has just got it had no servers. */
+/** The first migration creates the tables: a database that has just received it had no servers. */
 const FIRST = 1;
 
-/** What operators read after these migrations; undefined where no server of the release before can be running. */
+/** The notice to operators after these migrations; undefined where no server of the previous release can be running. */
 export function noticeToServers(applied: readonly string[]): string | undefined {
   if (applied.length === 0 || applied.some((name) => Number(name.slice(0, 4)) === FIRST)) return undefined;
-  return "Servers of the older version go on: restart them one after the other";
+  return "Servers of the older version are still running: restart them one after the other";
 }
 
 /**
- * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner. Resolves to psql's exit code, undefined
- * when a signal ended it.
+ * Hands the terminal, or the pipe, to psql on the tenant's database, as its owner. Resolves to psql's exit code;
+ * undefined when a signal ended it.
  * @throws Fault USAGE when psql is not installed
  */
 export async function runPsql(named: string | undefined): Promise<number | undefined> {
@@ -47,7 +47,7 @@ export async function runPsql(named: string | undefined): Promise<number | undef
   return exitCode;
 }
 
-/** As variables, because every user of the machine can read the arguments of a process, the password among them. */
+/** As variables, because every user of the machine can read the arguments, and so the password. */
 function libpqVariables(connection: Connection): Record<string, string> {
   if (!("url" in connection)) {
     const { host, port, user, database } = connection;

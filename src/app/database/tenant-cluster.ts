@@ -6,13 +6,13 @@ import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 
 export type { Cluster, ClusterStatus } from "../../postgres/embedded/cluster.ts";
 
-/** The database server of the operator's directory, and the database that its shown address names. */
+/** The database server of the operator's directory, and the database in its shown address. */
 export interface TenantCluster {
   cluster: Cluster;
   database: string;
 }
 
-/** The cluster belongs to the directory and needs no tenant; where a single tenant is meant, the database is that tenant's. */
+/** The cluster belongs to the directory and needs no tenant. The database is the line's tenant's, if it means one. */
 export function openTenantCluster(named: string | undefined): TenantCluster {
   const workspace = openWorkspace();
   const cluster = embeddedCluster(workspace.directory);
@@ -24,7 +24,7 @@ export function openTenantCluster(named: string | undefined): TenantCluster {
   }
 }
 
-/** Whether a tenant's database may be asked without being started: one that is not embedded is not ours to start. */
+/** Whether a tenant's database can be asked without starting it; an external one is not ours to start. */
 export async function databaseRuns({
   directory,
   config,

@@ -15,14 +15,14 @@ import {
 } from "./deployment.ts";
 import { fillTemplate, yaml, yamlLines } from "./template.ts";
 
-/** The service that is the database of all tenants. */
+/** The service of the database of all tenants. */
 const POSTGRES = "postgres";
 
-/** A server for each tenant, and one PostgreSQL for all of them. */
+/** One server for each tenant, and one PostgreSQL for all of them. */
 export function composeFiles(deployment: Deployment): RenderedFile[] {
   const { tenants } = deployment;
   if (tenants.some(({ config }) => config.tenant === POSTGRES))
-    throw new Fault("USAGE", `Compose's service ${POSTGRES} is the database: leave the tenant of this name out`);
+    throw new Fault("USAGE", `Compose's service ${POSTGRES} is the database: leave out the tenant of this name`);
   const servers = tenants
     .map(({ config }) => server(config, deployment))
     .join("")
@@ -55,7 +55,7 @@ function server(config: TenantConfig, { bin, directory, image, workspace, out, o
   });
 }
 
-/** Where the tenant file says that it listens; the machine chooses where the file leaves it open. */
+/** The address in the tenant file; the machine chooses one where the file leaves it open. */
 function publishedPort({ server: { host, port } }: TenantConfig) {
   return {
     target: API_PORT,
@@ -64,7 +64,7 @@ function publishedPort({ server: { host, port } }: TenantConfig) {
   };
 }
 
-/** Compose takes a path that does not begin with a dot or a slash for the name of a volume. */
+/** Compose takes a path for a volume's name unless it begins with a dot or a slash. */
 function relativePath(from: string, to: string): string {
   const path = relative(from, to);
   return path.startsWith(".") ? path : `./${path}`;

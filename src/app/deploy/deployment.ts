@@ -12,23 +12,23 @@ export type Target = (typeof TARGETS)[number];
 export interface DatabaseNode {
   /** Part of file names, and of the configuration of etcd and Patroni. */
   name: string;
-  /** As the other machines reach it: a name or an address, IPv6 without brackets. */
+  /** The name or address for the other machines; IPv6 without brackets. */
   host: string;
 }
 
-/** What deployment files are made from; the same gives the same files. */
+/** The input of deployment files; equal input renders equal files. */
 export interface Deployment {
-  /** With their files as they are resolved, sorted by id. */
+  /** With resolved files, sorted by id. */
   tenants: readonly Tenant[];
   /** The operator's directory, absolute. */
   workspace: string;
-  /** The text of `pmctl.yaml`; undefined where there is none. */
+  /** The text of `pmctl.yaml`; undefined if there is none. */
   operatorFile: string | undefined;
-  /** Where the files are going to stand, absolute. */
+  /** The absolute folder for the rendered files. */
   out: string;
-  /** The program, where it runs. */
+  /** Path of the program where it runs. */
   bin: string;
-  /** The operator's directory, where the program runs. */
+  /** The operator's directory where the program runs. */
   directory: string;
   image: string;
   nodes: readonly DatabaseNode[];
@@ -40,18 +40,18 @@ export interface RenderedFile {
   text: string;
 }
 
-/** Longer than health checks that look every second and believe the second failure. */
+/** Longer than health checks that ask every second and act on the second failure. */
 const DRAIN_SECONDS = 5;
-/** What a server takes at most to answer what is in flight, once it has stopped listening. */
+/** The most time that a server takes to answer open requests after it has stopped listening. */
 const STOP_SECONDS = 25;
 
-/** Where each server listens in a container of its own, as the templates say too. */
+/** The port of every server in a container of its own, as in the templates. */
 export const API_PORT = 8080;
 const OPS_PORT = 9464;
 
 /**
- * What a server reads of the operator's directory: the tenant's own folder, then single files elsewhere that its file
- * builds on or refers to. Relative to the directory, sorted; never another tenant's folder.
+ * The paths that a server reads below the operator's directory: the tenant's own folder, then single files elsewhere
+ * that its file extends or refers to. Relative to the directory and sorted; never another tenant's folder.
  */
 export function pathsOf(config: TenantConfig, workspace: string): string[] {
   const { source, ...document } = config;
@@ -60,35 +60,35 @@ export function pathsOf(config: TenantConfig, workspace: string): string[] {
   return [source.directory, ...[...new Set(elsewhere)].toSorted()].map((path) => relative(workspace, path));
 }
 
-/** How many standbys each change waits for in the database of a target; undefined where that is not rendered. */
+/** How many standbys each change waits for, by target; undefined where the target renders no database. */
 export const SYNCHRONOUS_STANDBYS: Readonly<Record<Target, number | undefined>> = {
   systemd: undefined,
   compose: 0,
   kubernetes: 1,
-  // Patroni's `synchronous_node_count`, unless it is stated.
+  // Patroni's default of `synchronous_node_count`.
   patroni: 1,
 };
 
-/** What the tenant file states, else enough for a load balancer to notice. */
+/** The value of the tenant file, else enough time for a load balancer to notice. */
 export function drainSecondsOf({ server, source }: TenantConfig): number {
   return source.states(["server", "drainSeconds"]) ? server.drainSeconds : DRAIN_SECONDS;
 }
 
-/** How long whatever stops a server waits before it kills it. */
+/** The time after which a stopped server is killed. */
 export function graceSecondsOf(config: TenantConfig): number {
   return drainSecondsOf(config) + STOP_SECONDS;
 }
 
-/** A server counts on half of what its control group has. */
+/** A server uses half of the memory of its control group. */
 export function memoryLimitMb({ server }: TenantConfig): number {
   return 2 * server.memoryMb;
 }
 
 /** The environment variables that a tenant file refers to, sorted. */
 export interface Variables {
-  /** What a server needs. */
+  /** Variables that a server needs. */
   server: string[];
-  /** What only the database's owner needs: apply, migrations, backups and restores. */
+  /** Variables that only the database's owner needs: for apply, migrations, backups and restores. */
   owner: string[];
 }
 
@@ -102,12 +102,12 @@ export function variablesOf(config: TenantConfig): Variables {
   return { server, owner: names(true).filter((name) => !server.includes(name)) };
 }
 
-/** The database of a tenant that has left the embedded one. */
+/** The database of a tenant that no longer uses the embedded one. */
 export function externalDatabase({ tenant }: TenantConfig) {
   return { url: { env: `${environmentPrefix(tenant)}_DATABASE_URL` } };
 }
 
-/** The variables of a server whose database is not the embedded one, whatever the file says of it yet. */
+/** The variables of a server with an external database, whatever the file says yet. */
 export function externalVariablesOf(config: TenantConfig): Variables {
   const variables = variablesOf(config);
   if (config.database !== "embedded") return variables;
@@ -115,20 +115,20 @@ export function externalVariablesOf(config: TenantConfig): Variables {
   return { ...variables, server: [...new Set([...variables.server, env])].toSorted() };
 }
 
-/** Of one server, and of the commands beside it. */
+/** Connections of one server and of the commands beside it. */
 const CONNECTIONS_OF_SERVER = 16;
 const SERVERS_OF_TENANT = 3;
 const CONNECTIONS_BESIDE = 50;
 
-/** `max_connections` of a database server that holds these tenants, with a server more each while a rollout is under way. */
+/** `max_connections` of a database server with these tenants. Each tenant has one more server during a rollout. */
 export function maxConnections(tenants: Deployment["tenants"]): number {
   return CONNECTIONS_BESIDE + tenants.length * SERVERS_OF_TENANT * CONNECTIONS_OF_SERVER;
 }
 
-/** The login of a tenant's servers in a database that the rendered files set up; as in the embedded one. */
+/** The login of a tenant's servers in a rendered database; the same as in the embedded one. */
 export const serverLoginOf = ({ tenant }: TenantConfig) => `pmctl-server-${tenant}`;
 
-/** What `serve` is told in a container: every address of it, and ports of its own. */
+/** The arguments of `serve` in a container: all its addresses, and fixed ports. */
 export function containerArguments(config: TenantConfig): string[] {
   return [
     ...["serve", config.tenant, "--host", "0.0.0.0", "--port", String(API_PORT)],

@@ -15,10 +15,10 @@ import {
 import { MARKETS_FILE, marketsText, TENANT_FILE, tenantText } from "./resolved-files.ts";
 import { fillTemplate, yaml, yamlLines } from "./template.ts";
 
-/** Ports that pmctl's own requests go to. */
+/** The ports of pmctl's own requests. */
 const WEB_PORTS = [80, 443];
 
-/** For `kubectl apply -k`: a CloudNativePG cluster, and the resources of each tenant. */
+/** The files for `kubectl apply -k`: a CloudNativePG cluster, and the resources of each tenant. */
 export function kubernetesFiles(deployment: Deployment): RenderedFile[] {
   const files = [
     { path: "database.yaml", text: database(deployment.tenants) },
@@ -64,7 +64,7 @@ function tenantResources(tenant: Tenant, { bin, directory, image, operatorFile }
   }));
   const { allowPorts, allowPrivate } = config.network;
   const webPorts = [...new Set([...WEB_PORTS, ...allowPorts])].toSorted((a, b) => a - b);
-  // The file opens all ports of these.
+  // The tenant file allows all ports of these ranges.
   const privateRanges = allowPrivate.map((cidr) => ({ ipBlock: { cidr: withoutHostBits(cidr) } }));
   return fillTemplate("kubernetes/tenant.yaml", {
     ...{ bin, directory, image },
@@ -89,13 +89,13 @@ function tenantResources(tenant: Tenant, { bin, directory, image, operatorFile }
   });
 }
 
-/** Each variable from the key of its name in the tenant's Secret. */
+/** Reads each variable from the key of the same name in the tenant's Secret. */
 function fromSecret(tenant: string, variables: readonly string[]): string {
   const name = `pmctl-${tenant}`;
   return yamlLines(variables.toSorted().map((key) => ({ name: key, valueFrom: { secretKeyRef: { name, key } } })));
 }
 
-/** Kubernetes warns of a range whose address is not its first. */
+/** Kubernetes warns of a range whose address is not the range's first. */
 function withoutHostBits(cidr: string): string {
   const [address, bits] = ipaddr.parseCIDR(cidr);
   const first =

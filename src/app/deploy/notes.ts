@@ -7,7 +7,7 @@ import { counted } from "../../domain/text.ts";
 import { type Deployment, externalDatabase, SYNCHRONOUS_STANDBYS, type Target } from "./deployment.ts";
 import { anchorsBeyondFiles } from "./resolved-files.ts";
 
-/** What an operator has to do, beside the files, for a deployment to work; in sentences. */
+/** Sentences about what an operator has to do in addition to the files. */
 export function deploymentNotes(target: Target, { tenants, nodes }: Deployment): string[] {
   const ofCluster =
     target === "patroni" && nodes.length < 3
@@ -35,12 +35,12 @@ function embedded(target: Target, config: TenantConfig): string[] {
   const { env } = externalDatabase(config).url;
   const why =
     target === "kubernetes"
-      ? `it has the embedded database, which its pods cannot have: ${env} in its Secret leads to theirs. Say so in its file too`
-      : "it has the embedded database, which this deployment does not use";
+      ? `it names the embedded database, which pods cannot use: ${env} in its Secret has the address of theirs. State it in the tenant file too`
+      : "it names the embedded database, which this deployment does not use";
   return [`${why}: database: { url: { env: ${env} } }`];
 }
 
-/** A server that promises more than its database keeps does not start. */
+/** A server that requires more standbys than its database has does not start. */
 function standbys(target: Target, config: TenantConfig): string[] {
   const [there, required] = [SYNCHRONOUS_STANDBYS[target], requiredStandbys(config)];
   if (there === undefined || required <= there) return [];
@@ -58,7 +58,7 @@ function programs(config: TenantConfig): string[] {
   );
 }
 
-/** Pods have the tenant file and its markets, and nothing else of the folder. */
+/** Pods have only the tenant file and its markets of the folder. */
 function files(config: TenantConfig): string[] {
   const secrets = secretPlaces(config).flatMap(({ reference, path }) =>
     "file" in reference ? [`${formatPath(path)} is the ${describeReference(reference)}`] : [],
@@ -69,8 +69,8 @@ function files(config: TenantConfig): string[] {
   return [...secrets, ...keySet, ...certificate].map((what) => `${what}, which the pods lack: mount it by an overlay`);
 }
 
-/** The anchors of a container's own directory go with the container. */
+/** The anchors in a container's own directory are lost with the container. */
 function anchors(config: TenantConfig): string[] {
   if (anchorsBeyondFiles(config).length > 0) return [];
-  return ["anchors of the audit log end with their container: state audit.anchors: { url, secret }"];
+  return ["anchors of the audit log are lost with their container: state audit.anchors: { url, secret }"];
 }

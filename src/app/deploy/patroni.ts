@@ -7,7 +7,7 @@ import { fillTemplate, yaml, yamlLines } from "./template.ts";
 const PORTS = { postgres: 5432, patroni: 8008, etcdClient: 2379, etcdPeer: 2380 } as const;
 
 /**
- * Patroni and etcd for each node, HAProxy's way to the primary, and backups.
+ * Renders Patroni and etcd for each node, HAProxy's way to the primary, and backups.
  *
  * @throws Fault USAGE without nodes
  */
@@ -66,12 +66,12 @@ function at(host: string, port: number): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** etcd and Patroni listen on addresses only: a machine that is known by its name listens on all of its own. */
+/** etcd and Patroni listen on addresses only, so a machine that is known by name listens on all its addresses. */
 function listenHost(host: string): string {
   return isIP(host) ? host : "0.0.0.0";
 }
 
-/** One machine, as pg_hba.conf writes it. */
+/** The address of one machine in the form of pg_hba.conf. */
 function rangeOf(host: string): string {
   if (!isIP(host)) return host;
   return `${host}/${isIPv6(host) ? 128 : 32}`;

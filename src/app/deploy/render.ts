@@ -14,15 +14,15 @@ const RENDERERS: Readonly<Record<Target, (deployment: Deployment) => RenderedFil
 };
 
 /**
- * The files of a target, each with its digest in the first line; touches nothing.
+ * Renders the files of a target, each with its digest in the first line; writes nothing.
  *
- * @throws Fault USAGE when two of them would have one name, as those of a tenant `database` for Kubernetes
+ * @throws Fault USAGE when two files would have one name, such as those of a tenant `database` for Kubernetes
  */
 export function renderDeployment(target: Target, deployment: Deployment): RenderedFile[] {
   const files = RENDERERS[target](deployment);
   const names = files.map(({ path }) => path);
   const repeated = names.find((name, index) => names.indexOf(name) !== index);
   if (repeated !== undefined)
-    throw new Fault("USAGE", `Two files for ${target} would be called ${repeated}: leave one of the tenants out`);
+    throw new Fault("USAGE", `Two files for ${target} would be called ${repeated}: leave out one of the tenants`);
   return files.map(({ path, text }) => ({ path, text: stamped(text) }));
 }

@@ -8,12 +8,12 @@ import { drainSecondsOf, externalDatabase } from "./deployment.ts";
 import { yaml } from "./template.ts";
 
 export const TENANT_FILE = "tenant.yaml";
-/** All markets of a tenant, whichever files state them. */
+/** All markets of a tenant in one file. */
 export const MARKETS_FILE = "markets.yaml";
 
 /**
- * A tenant file that stands by itself, bases merged and defaults filled in, for servers that have nothing else of the
- * operator's directory: the database is not the embedded one, and the markets are in one file. Secrets are references in it.
+ * A self-contained tenant file, with bases merged and defaults filled in, for servers without the operator's directory:
+ * the database is external, and the markets are in one file. Secrets stay references.
  */
 export function tenantText({ config, markets }: Tenant): string {
   const { source: _, ...stated } = config;
@@ -27,7 +27,7 @@ export function tenantText({ config, markets }: Tenant): string {
   return `${yaml({ ...document, database })}\n`;
 }
 
-/** A server without the operator's directory has no file to append to that would outlive it. */
+/** Without the operator's directory a server has no file for anchors that would outlive it. */
 export function anchorsBeyondFiles({ audit }: TenantConfig): StatedTarget[] {
   return statedTargets(audit).filter(({ target }) => !("file" in target));
 }

@@ -12,12 +12,12 @@ import {
 } from "./deployment.ts";
 import { fillTemplate } from "./template.ts";
 
-/** Ports below it need a capability. */
+/** Ports below this one need a capability. */
 const FIRST_FREE_PORT = 1024;
 
 /**
- * A service for each tenant's server and for its backups, a timer for these, one target for all, and pgBackRest's
- * configuration for a PostgreSQL beside them.
+ * Renders a service for each tenant's server and for its backups, a timer for the backups, one target for all, and the
+ * configuration of pgBackRest for a local PostgreSQL.
  */
 export function systemdFiles(deployment: Deployment): RenderedFile[] {
   return [
@@ -43,7 +43,7 @@ function tenantUnits(config: TenantConfig, deployment: Deployment): RenderedFile
         variables: comment(variables.server),
         drainSeconds: drainSecondsOf(config),
         graceSeconds: graceSecondsOf(config),
-        // The embedded database belongs to all tenants of the directory: it outlives a server that is stopped.
+        // The embedded database belongs to all tenants of the directory, so it outlives a stopped server.
         killMode: `KillMode=${isEmbedded ? "process" : "mixed"}`,
         memory: isEmbedded ? "" : `MemoryMax=${memoryLimitMb(config)}M`,
         sandbox: sandbox(config, deployment, needsLowPort),
@@ -54,7 +54,7 @@ function tenantUnits(config: TenantConfig, deployment: Deployment): RenderedFile
       text: fillTemplate("systemd/backup.service", {
         ...shared,
         variables: comment([...variables.server, ...owners]),
-        // The embedded database, should the backup have started it, goes on.
+        // If the backup started the embedded database, the database stays up.
         killMode: isEmbedded ? "KillMode=process" : "",
         sandbox: sandbox(config, deployment, false),
       }),
@@ -67,7 +67,7 @@ function comment(lines: readonly string[]): string {
   return (lines.length === 0 ? ["none"] : lines).map((line) => `#   ${line}`).join("\n");
 }
 
-/** Everything that Node and PostgreSQL can do without. */
+/** Removes every right that Node and PostgreSQL do not need. */
 function sandbox(config: TenantConfig, deployment: Deployment, needsLowPort: boolean): string {
   const { directory, bin } = deployment;
   const isAtHome = [`${directory}/`, bin].some((path) => /^\/(home|root)\//.test(path));
@@ -81,7 +81,7 @@ function sandbox(config: TenantConfig, deployment: Deployment, needsLowPort: boo
   }).trimEnd();
 }
 
-/** What the tenant needs of `tenants/`. */
+/** The paths below `tenants/` that the tenant needs. */
 function readablePaths(config: TenantConfig, { directory, workspace }: Deployment): string[] {
   const tenants = join(directory, "tenants/");
   return pathsOf(config, workspace)
@@ -89,14 +89,14 @@ function readablePaths(config: TenantConfig, { directory, workspace }: Deploymen
     .filter((path) => path.startsWith(tenants));
 }
 
-/** What pmctl keeps itself, and the folders of anchors that the file asks for beside it. */
+/** pmctl's own folder, and the folders of the anchors that the tenant file names. */
 function writablePaths(config: TenantConfig, { workspace, directory }: Deployment): string[] {
   const folders = anchorFilesOf(config).map((file) => resolve(directory, relative(workspace, dirname(file))));
-  // Of a folder that is missing the server says so itself.
+  // The server itself reports a missing folder.
   return [join(directory, ".pmctl"), ...[...new Set(folders)].toSorted().map((folder) => `-${folder}`)];
 }
 
-/** A path as a word of a unit's list: `%` begins a specifier there. */
+/** A path as a word of a unit's list, where `%` begins a specifier. */
 function quoted(path: string): string {
   const escaped = path.replaceAll("%", "%%");
   return /^[\w./%@:+-]+$/.test(path) ? escaped : `"${escaped.replace(/[\\"]/g, "\\$&")}"`;

@@ -4,12 +4,12 @@ import { invariant } from "../../domain/fault.ts";
 
 const TEMPLATES = new URL("../../../templates/deploy/", import.meta.url);
 
-/** A place alone on its line, with what stands before it, or a place within a line. */
+/** A place alone on its line, with its indent, or a place within a line. */
 const PLACE = /^( *)\{\{(\w+)\}\}\n|\{\{(\w+)\}\}/gm;
 
 /**
- * The text of a file below `templates/deploy`, its places `{{name}}` filled. A place alone on its line takes any number of
- * lines, each indented as the place is; with none the line goes.
+ * The text of a file below `templates/deploy`, with its places `{{name}}` filled. A place alone on its line takes any
+ * number of lines with the same indent; without any, the line is removed.
  */
 export function fillTemplate(path: string, values: Readonly<Record<string, string | number>>): string {
   return readFileSync(new URL(path, TEMPLATES), "utf8").replace(
@@ -17,7 +17,7 @@ export function fillTemplate(path: string, values: Readonly<Record<string, strin
     (_, indent: string | undefined, alone: string | undefined, within: string | undefined) => {
       const name = alone ?? within ?? "";
       const value = values[name];
-      invariant(value !== undefined, `${path} has a place ${name}, which nothing fills`);
+      invariant(value !== undefined, `${path} has a place ${name} without a value`);
       const text = String(value);
       if (alone === undefined) return text;
       return text === "" ? "" : `${text.replaceAll(/^(?=.)/gm, indent ?? "")}\n`;
@@ -26,14 +26,14 @@ export function fillTemplate(path: string, values: Readonly<Record<string, strin
 }
 
 /**
- * A value as YAML, without the line break at its end. Written for YAML 1.1, which kubectl, Compose and Patroni read: it has more
- * words that mean a boolean, `on` and `no` among them, and a tenant may be called so.
+ * A value as YAML, without the final line break. Written for YAML 1.1, which kubectl, Compose and Patroni read. Its
+ * booleans include words such as `on` and `no`, which may be the name of a tenant.
  */
 export function yaml(value: unknown): string {
   return stringify(value, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false }).trimEnd();
 }
 
-/** The items of a list, the entries of a mapping or nothing, for a place alone on its line. */
+/** The items of a list or the entries of a mapping, for a place alone on its line. */
 export function yamlLines(value: readonly unknown[] | Readonly<Record<string, unknown>>): string {
   return Object.keys(value).length === 0 ? "" : yaml(value);
 }

@@ -8,12 +8,12 @@ import type { RenderedFile } from "./deployment.ts";
 
 const STAMP = /^# Written by `pmctl deploy render`; a change by hand is recognised by sha256:([0-9a-f]{64})\n/;
 
-/** The text below a line with its digest. Every format of a deployment takes the line for a comment. */
+/** Puts a line with the text's digest above it. Every format of a deployment takes that line for a comment. */
 export function stamped(text: string): string {
   return `# Written by \`pmctl deploy render\`; a change by hand is recognised by sha256:${digestOf(text)}\n${text}`;
 }
 
-/** Whether a file is as it was written: its first line holds the digest of the rest. */
+/** Whether a file is unchanged since it was rendered: its first line has the digest of the rest. */
 function isAsWritten(content: string): boolean {
   const [line, digest] = STAMP.exec(content) ?? [];
   return line !== undefined && digestOf(content.slice(line.length)) === digest;
@@ -23,7 +23,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** How the names of rendered files end: other files of a folder may be large. */
+/** Endings of rendered files; other files of the folder may be large. */
 const RENDERED = /\.(service|timer|target|conf|cfg|yaml)$/;
 
 /** What writing a file changes, or would change. */
@@ -33,7 +33,7 @@ export interface FileState {
   state: "created" | "changed" | "unchanged";
 }
 
-/** A file, what becomes of it, and whether a person has changed what stands there now. */
+/** A file with its state, and whether a person changed the present one. */
 type Compared = RenderedFile & FileState & { byHand: boolean };
 
 /** Compares files with a folder; writes nothing. */
@@ -49,7 +49,7 @@ export function compareFiles(folder: string, files: readonly RenderedFile[]): Co
 /**
  * Writes the files that differ.
  *
- * @param overwrite also those that were changed by hand
+ * @param overwrite also replaces files that were changed by hand
  * @throws Fault REFUSED when a file was changed by hand; then none is written
  */
 export function writeFiles(folder: string, files: readonly Compared[], overwrite: boolean): void {
@@ -57,12 +57,12 @@ export function writeFiles(folder: string, files: readonly Compared[], overwrite
   if (byHand.length > 0 && !overwrite)
     throw new Fault(
       "REFUSED",
-      `${byHand.join(", ")} in ${folder} was changed by hand: --yes writes it anew; nothing was written`,
+      `${byHand.join(", ")} in ${folder} was changed by hand: --yes replaces it; nothing was written`,
     );
   for (const { path, text, state } of files) if (state !== "unchanged") writeRendered(join(folder, path), text);
 }
 
-/** Names of files in a folder that were rendered once and are not among these. */
+/** Names of rendered files in a folder that are not among these. */
 export function leftoversIn(folder: string, files: readonly RenderedFile[]): string[] {
   const rendered = new Set(files.map(({ path }) => path));
   const isOurs = (name: string) => RENDERED.test(name) && isAsWritten(contentOf(join(folder, name)) ?? "");
@@ -81,7 +81,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Renamed into place, so that an interruption leaves no half of a file, which would look like a change by hand. */
+/** Renamed into place, so that an interruption leaves no partial file, which would look like a change by hand. */
 function writeRendered(file: string, text: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });

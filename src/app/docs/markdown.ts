@@ -4,24 +4,24 @@ import { escapeHtml } from "../../server/pages/html.ts";
 export interface Heading {
   depth: number;
   id: string;
-  /** As HTML. */
+  /** HTML text. */
   title: string;
 }
 
 export interface Rendered {
-  /** The first heading of the first rank; `html` is without it. */
+  /** The first heading of level 1; `html` is without it. */
   title: string;
   headings: Heading[];
   html: string;
 }
 
-/** What of HTML the documents use: a picture by colour scheme, and places that the build fills. All else is shown as text. */
+/** The HTML that documents use: pictures by colour scheme, and places that the build fills. The rest is text. */
 const ALLOWED_HTML =
   /^(<picture>|<\/picture>|<source media="[\w\s:()-]+" srcset="[\w./-]+">|<img src="[\w./-]+" alt="[^"<>]*">|<!-- \w+ -->\s*)$/;
 
 /**
- * Markdown as HTML, the same everywhere: on the site, offline and at `/docs/embed`.
- * @param place where a link or a picture leads, given what the document states; undefined: its text stands alone
+ * Renders Markdown as HTML, the same on the site, offline and at `/docs/embed`.
+ * @param place returns the target of a link or picture of the document; without a target only the text is shown
  */
 export function renderMarkdown(text: string, place: (href: string) => string | undefined = (href) => href): Rendered {
   const headings: Heading[] = [];
@@ -64,7 +64,7 @@ export function renderMarkdown(text: string, place: (href: string) => string | u
   return { title: headings[0]?.title ?? "", headings, html };
 }
 
-/** Text that a reader copies. With a label it is a region that a script may give a button. @param attributes as HTML */
+/** Text for copying. A label makes it a region to which a script may add a button. @param attributes as HTML */
 export function codeBlock(code: string, label = "", attributes = ""): string {
   const region = label === "" ? "" : ` role="region" aria-label="${escapeHtml(label)}"`;
   return `<div class="code"><pre tabindex="0"${region}${attributes && ` ${attributes}`}>${escapeHtml(code)}</pre></div>\n`;

@@ -29,9 +29,9 @@ export interface ServedSite {
 }
 
 /**
- * Serves the documents to this machine alone, each rendered when it is asked for.
- * @param port any free one unless given
- * @throws Fault USAGE when the port is taken
+ * Serves the documents to this machine only, and renders each one on request.
+ * @param port default: any free one
+ * @throws Fault USAGE when the port is in use
  */
 export async function serveSite(site: DocumentSite, port = 0): Promise<ServedSite> {
   const server = createServer((request, response) => {
@@ -53,7 +53,7 @@ export async function serveSite(site: DocumentSite, port = 0): Promise<ServedSit
     await once(server, "listening");
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const reason = code === "EADDRINUSE" ? "it is in use; without --port any free port is taken" : (code ?? message);
+    const reason = code === "EADDRINUSE" ? "it is in use; without --port pmctl takes any free port" : (code ?? message);
     throw new Fault("USAGE", `Cannot listen on ${HOST} port ${port}: ${reason}`, { cause });
   }
   return {

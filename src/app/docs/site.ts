@@ -3,25 +3,25 @@ import { join, posix } from "node:path";
 import { escapeHtml } from "../../server/pages/html.ts";
 import { renderMarkdown } from "./markdown.ts";
 
-/** The package is three folders up from `src/app/docs` and from `dist/app/docs`. */
+/** The package's folder, three levels above `src/app/docs` and `dist/app/docs`. */
 const ROOT = join(import.meta.dirname, "../../..");
 const MAP = "docs/README.md";
 
-/** Files beside the documents that documents show or link. An installed package has no pictures. */
+/** Other files that documents show or link. An installed package has no pictures. */
 const OTHERS = "docs/**/*.{svg,png,jpg,py,mjs,go}";
 
 interface Document {
-  /** Below the package, such as `docs/start/first-market.md`. */
+  /** Relative to the package, such as `docs/start/first-market.md`. */
   source: string;
-  /** Below the site, such as `docs/start/first-market.html`. */
+  /** Relative to the site, such as `docs/start/first-market.html`. */
   path: string;
-  /** As HTML. */
+  /** HTML text. */
   title: string;
-  /** The heading in the map of the documents under which it is listed. */
+  /** The heading above the document in the map of the documents. */
   group: string;
 }
 
-/** All documents as a site of plain files. Links are relative, so the site works from a folder, too. */
+/** All documents as static pages. Links are relative, so the site also works from a folder. */
 export class DocumentSite {
   readonly documents: readonly Document[];
   readonly #others: ReadonlySet<string>;
@@ -44,7 +44,6 @@ export class DocumentSite {
     this.#others = new Set(["LICENSE", ...globSync(OTHERS, { cwd: ROOT })]);
   }
 
-  /** Every file of the site. */
   get paths(): string[] {
     return [...this.documents.map(({ path }) => path), ...Object.keys(this.#made), ...this.#others];
   }
@@ -77,7 +76,7 @@ export class DocumentSite {
     return this.#frame("search.html", "Search", content, [], SEARCH_SCRIPTS);
   }
 
-  /** Each section of each document: its heading, and its text as the search reads it. */
+  /** Each section of each document for the search: its heading and its text. */
   #index(): object[] {
     return this.documents.flatMap(({ source, path, title }) => {
       const { headings, html } = this.#render(source);
@@ -105,7 +104,7 @@ export class DocumentSite {
     return renderMarkdown(read(source), (href) => this.#placeOf(source, href));
   }
 
-  /** What a document links, as a page links it; undefined for what the site does not hold. */
+  /** The target of a document's link on a page; undefined where the site does not have it. */
   #placeOf(source: string, href: string): string | undefined {
     if (/^([a-z]+:|#)/i.test(href)) return href;
     const [file = "", anchor] = href.split("#");
@@ -145,14 +144,14 @@ export class DocumentSite {
 const JUMP = '<a class="jump" href="#contents">Contents</a>';
 const SEARCH_SCRIPTS = '<script src="search-index.js"></script><script src="search.js"></script>';
 
-/** Tables of many columns scroll on a small screen; those of few show a cell below the other there. */
+/** Wide tables scroll on a small screen; narrow tables put cells below each other there. */
 function scrollable(html: string): string {
   return html.replace(/<table>\s*<thead>(.*?)<\/thead>.*?<\/table>/gs, (table, head: string) =>
     head.split("<th").length > 4 ? `<div class="wide" tabindex="0">${table}</div>` : table,
   );
 }
 
-/** The documents that the map lists, with the heading above each. */
+/** The documents of the map, each with the heading above it. */
 function listedIn(map: string): [group: string, source: string][] {
   return map
     .split(/^## /m)

@@ -14,20 +14,20 @@ export interface Check {
 }
 
 interface CheckTerms {
-  /** The server's address; `baseUrl` of the tenant file unless given. */
+  /** The server's address (default: `baseUrl` of the tenant file). */
   url: string | undefined;
-  /** The site that shows the widget; undefined to leave its checks out. */
+  /** The site that shows the widget; undefined to skip its checks. */
   origin: string | undefined;
 }
 
-/** The beginning of the detail of a check without an answer. */
+/** The first words of a check's detail when no answer came. */
 export const NO_ANSWER = "no answer";
 
 const TIMEOUT_MS = 5000;
-/** What no build has. */
+/** A name that no build has. */
 const NO_ASSET = "/assets/embed-0000000000000000.js";
 
-/** Makes every check, whether or not another fails, so that one run shows every problem. */
+/** Runs every check even when another one fails, so that one run shows every problem. */
 export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
   const { baseUrl, embed } = tenant.config;
   const { url = baseUrl } = asked;
@@ -70,20 +70,20 @@ function checkHttps(url: string): Check {
   const { protocol, hostname } = new URL(url);
   if (protocol === "https:") return { check: "https", result: "ok", detail: "pages with TLS may show it" };
   return isLoopback(hostname)
-    ? { check: "https", result: "warn", detail: "no TLS: fine on this machine, but pages with TLS show no such frame" }
-    : { check: "https", result: "fail", detail: "no TLS: pages with TLS show no such frame" };
+    ? { check: "https", result: "warn", detail: "no TLS: fine on this machine, but pages with TLS do not show it" }
+    : { check: "https", result: "fail", detail: "no TLS: pages with TLS do not show it" };
 }
 
 interface ScriptTerms {
-  /** What the same address answers to HEAD. */
+  /** The answer to HEAD at the same address. */
   head: Fetched | string;
-  /** What an address that no build has answers. */
+  /** The answer at an address that no build has. */
   missing: Fetched | string;
-  /** This build's. */
+  /** The loader of this build. */
   loader: string;
 }
 
-/** The loader at the address that snippets name. */
+/** Checks the loader at the address that snippets name. */
 function checkScript(answer: Fetched | string, { head, missing, loader }: ScriptTerms): Check {
   const check = "script";
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
@@ -103,10 +103,10 @@ function checkScript(answer: Fetched | string, { head, missing, loader }: Script
     return { check, result: "warn", detail: "another build's loader, which works: its address is the same" };
   return maxAgeOf(headers) === 300 && headers.has("etag")
     ? { check, result: "ok", detail: "the loader of this build" }
-    : { check, result: "warn", detail: "something in between changes how long it is kept, so that upgrades come late" };
+    : { check, result: "warn", detail: "a proxy or CDN changes its cache time, so that upgrades arrive late" };
 }
 
-/** Seconds; undefined where an answer states none. */
+/** In seconds; undefined where the answer states no age. */
 function maxAgeOf(headers: Headers): number | undefined {
   const stated = /max-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1];
   return stated === undefined ? undefined : Number(stated);
@@ -118,10 +118,10 @@ function checkFrame(answer: Fetched | string): Check {
   if (typeof answer === "string") return fail(answer);
   const { status, headers } = answer;
   if (status !== 200) return fail(`/embed/markets answers ${status}`);
-  if (headers.has("x-frame-options")) return fail("something in between adds X-Frame-Options: take that away");
+  if (headers.has("x-frame-options")) return fail("a proxy or CDN adds X-Frame-Options: remove that header there");
   const policy = headers.get("content-security-policy") ?? "";
   if (!policy.includes("script-src 'self'") || !policy.includes("style-src 'sha256-"))
-    return fail("its Content-Security-Policy is missing: does something in between drop it?");
+    return fail("its Content-Security-Policy is missing: does a proxy or CDN drop it?");
   if (headers.get("cross-origin-embedder-policy") !== "require-corp")
     return {
       check,
@@ -130,27 +130,27 @@ function checkFrame(answer: Fetched | string): Check {
     };
   return maxAgeOf(headers) === 1
     ? { check, result: "ok", detail: "its policy allows its own script and nothing else" }
-    : { check, result: "warn", detail: "something in between changes how long it is kept, so that prices come late" };
+    : { check, result: "warn", detail: "a proxy or CDN changes its cache time, so that prices arrive late" };
 }
 
-/** The tenant's own pages are recognised by `baseUrl`, which therefore has to be the address that people use. */
+/** The frame recognises the tenant's own pages by `baseUrl`, so this must be the address that people use. */
 function checkAddress(url: string, baseUrl: string, answer: Fetched | string): Check {
   if (typeof answer === "string") return { check: "baseUrl", result: "fail", detail: answer };
   const [asked, own] = [new URL(url).origin, new URL(baseUrl).origin];
   return asked === own
     ? { check: "baseUrl", result: "ok", detail: own }
-    : { check: "baseUrl", result: "warn", detail: `asked ${asked}, and the tenant file says ${own}` };
+    : { check: "baseUrl", result: "warn", detail: `the check asked ${asked}, but the tenant file says ${own}` };
 }
 
 interface OriginTerms {
   baseUrl: string;
-  /** Those of the tenant file. */
+  /** From the tenant file. */
   allowedOrigins: readonly string[];
-  /** What the server answers for a frame on that site. */
+  /** The server's answer for a frame on that site. */
   frame: Fetched | string;
 }
 
-/** A site may trade when the running server lists it; the file alone is what the next start reads. */
+/** A site may trade when the running server lists it; the file only shows what the next start will read. */
 function checkOrigin(origin: string, { baseUrl, allowedOrigins, frame }: OriginTerms): Check {
   const check = "may trade";
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
@@ -171,19 +171,19 @@ function checkAncestors(origin: string, answer: Fetched | string): Check {
   const list = ancestorsOf(answer);
   const sources = list.join(" ");
   if (list.includes("*") || list.includes(origin)) return { check, result: "ok", detail: sources };
-  const lets = sources === "" ? "the server lets no site" : `the server lets only ${sources}`;
+  const lets = sources === "" ? "the server allows no site to" : `the server lets only ${sources}`;
   return { check, result: "fail", detail: `${lets} show it: is it running with the new file?` };
 }
 
-/** The sites that the running server lets show its frames; its list may be older than the file's. */
+/** The sites that the running server allows to show its frames; its list may be older than the file's. */
 function ancestorsOf({ headers }: Fetched): readonly string[] {
   const sources = /frame-ancestors ([^;]*)/.exec(headers.get("content-security-policy") ?? "")?.[1] ?? "";
   return sources.split(" ").filter((source) => source !== "");
 }
 
 /**
- * The languages of a tenant's readers: those that come along, and those of its files.
- * @throws ConfigError with what is wrong with the files
+ * The languages of a tenant's readers: the built-in ones and those of its files.
+ * @throws ConfigError with the problems of the files
  */
 export function languagesFor(config: TenantConfig): Languages {
   const { locale, categories, theme } = config.embed;

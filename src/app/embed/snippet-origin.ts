@@ -4,8 +4,8 @@ import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import { serversHere } from "../tenant/servers-here.ts";
 
 /**
- * The address from which a page loads the widget: `baseUrl`. One that leads nowhere yet, or names this machine while the
- * server of this directory runs at another port, gives way to the server's address.
+ * The address from which a page loads the widget: `baseUrl`. The server's own address is used instead if `baseUrl`
+ * leads nowhere yet, or names this machine while the server of this directory uses another port.
  */
 export async function snippetOrigin(tenant: OperatorTenant): Promise<string> {
   const own = new URL(tenant.config.baseUrl);

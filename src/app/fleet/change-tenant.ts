@@ -12,18 +12,18 @@ import { fromHistory, type Source } from "../apply/plan-tenant.ts";
 import type { ConfigSession } from "../tenant/config-session.ts";
 import type { Outcome, Standing, Stands } from "./fleet-run.ts";
 
-/** Managed fields beside the policy whose earlier value can be written again. */
+/** Managed fields outside the policy that a rollback can write again. */
 const RESTORABLE = ["kyc.required", "markets.liquidityUsd"];
 
-/** A change of a run: the reason of its entries begins with `mark`, by which they are known. */
+/** A change of a run. Its entries' reason begins with `mark`, which identifies them. */
 interface InRun {
   mark: string;
 }
 
 /**
  * Applies a tenant's files as part of a run.
- * @param run.earlier where the tenant stood before an earlier attempt of the run
- * @param run.stands is given where the tenant stands, before anything is written, and again when another apply came between
+ * @param run.earlier the tenant's state before an earlier attempt of the run
+ * @param run.stands receives the tenant's state before anything is written, and again when another apply came between
  * @throws as `applyTenant`
  */
 export async function applyInRun(
@@ -35,7 +35,7 @@ export async function applyInRun(
   let stood = earlier;
   const { changed } = await applyTenant(session, async (plan, live) => {
     api = live;
-    // A process that was killed may have applied it before this one.
+    // A killed process may have applied the files before this one.
     const isIn = stood !== undefined && (await appliesSince(api, stood)).some(isOf(mark));
     if (stood === undefined || !isIn) stood = { seq: await lastApply(api), live: valuesToWrite(plan, choices) };
     stands(stood, isIn);
@@ -48,9 +48,8 @@ export async function applyInRun(
 }
 
 /**
- * Takes a tenant back to where it stood: the document of its apply before the run, and the live values that the run wrote
- * over. What was changed live since is kept, and so is what another apply wrote since. One commit; a second call changes
- * nothing.
+ * Takes a tenant back to its state before the run: the document of its earlier apply, and the live values that the run
+ * overwrote. Later live changes and another apply's changes are kept. Writes one commit; a second call changes nothing.
  */
 export async function rollBackInRun(
   session: ConfigSession,
@@ -74,7 +73,7 @@ export async function rollBackInRun(
   }
   const { left, after } = await rollBack(session, before, {
     to,
-    // Going back to where the tenant stood a moment ago is what `onFailure: rollback` was reviewed for.
+    // Reviewing `onFailure: rollback` approved the return to the previous state, including any loosening.
     choose: () => ({ onDrift: "adopt", acceptLoosening: true, breakFreeze }),
     source: fromStanding(to, live),
   });
@@ -112,7 +111,7 @@ const isOf =
   ({ reason }: AppliedItem): boolean =>
     reason?.startsWith(mark) ?? false;
 
-/** The live values of the fields that an apply would write and a rollback can bring back. */
+/** The live values of the fields that an apply would write and a rollback can restore. */
 function valuesToWrite(plan: Plan, choices: Choices): Record<string, Json> {
   const items = written(plan, choices).filter((item) => policyFieldOf(item) || RESTORABLE.includes(item.field));
   return Object.fromEntries(items.map(({ field, live }) => [field, live]));
@@ -125,7 +124,7 @@ function liveValue(config: LiveConfig, field: string): Json {
   return name === undefined ? null : (policyValue(config.policy, name) as Json);
 }
 
-/** The document of an earlier apply, with other values of some of its fields; the document itself is stored as it was. */
+/** The document of an earlier apply with other values for some fields; the stored document itself stays unchanged. */
 function fromStanding(seq: number, live: Readonly<Record<string, Json>>): Source {
   const earlier = fromHistory(seq);
   return async (now, api) => {

@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
 
-/** Where a tenant stood before a run changed it, for the way back. */
+/** A tenant's state before a run changed it, for the way back. */
 const Standing = z.strictObject({
-  /** The audit entry of its last apply; null for a tenant that was never applied. */
+  /** The audit entry of the tenant's last apply; null for a tenant that was never applied. */
   seq: z.number().int().nullable(),
-  /** Live values of the fields that the run writes: drift that it overwrites is in no document. */
+  /** Live values of the fields that the run writes, because no document has the drift that it overwrites. */
   live: z.record(z.string(), z.custom<Json>()),
 });
 export type Standing = z.output<typeof Standing>;
@@ -18,9 +18,9 @@ const RunTenant = z.strictObject({
   /** The audit entry of the tenant's last apply, or of the rollback. */
   seq: z.number().int().nullable(),
   problem: z.string().nullable(),
-  /** Written down before anything of the tenant is; absent until then. */
+  /** Stored before anything of the tenant is written; absent until then. */
   stood: Standing.optional(),
-  /** Whether the run changed the tenant, or may have; true also of one that went back. */
+  /** Whether the run changed the tenant, or may have; stays true after a rollback. */
   wrote: z.boolean().default(false),
 });
 export type RunTenant = z.output<typeof RunTenant>;
@@ -38,15 +38,15 @@ const RunWave = z.strictObject({
   state: z.enum(["pending", "running", "passed", "failed", "rolledBack"]),
   gate: z.array(GateResult),
   tenants: z.array(RunTenant),
-  /** The wave failed and is on its way back; an interrupted rollback is finished before anything else. */
+  /** The wave failed and is being rolled back. An interrupted rollback is finished before anything else. */
   goesBack: z.boolean().default(false),
 });
 export type RunWave = z.output<typeof RunWave>;
 
-/** A run of `fleet apply` as it is kept, which all decisions about going on are made from. */
+/** A stored run of `fleet apply`, from which a later command decides how to continue. */
 export const FleetRun = z.strictObject({
   run: z.string(),
-  /** Digest of all files that the run was begun with. */
+  /** Digest of all files at the start of the run. */
   files: z.string(),
   state: z.enum(["running", "interrupted", "failed", "done"]),
   startedAt: z.string(),
@@ -55,43 +55,41 @@ export const FleetRun = z.strictObject({
 });
 export type FleetRun = z.output<typeof FleetRun>;
 
-/** What came of the attempt to change a tenant. Without `wrote` it is not known any better than before. */
+/** The result of changing a tenant. Without `wrote`, nothing new is known about that. */
 export type Outcome = Pick<RunTenant, "state" | "seq" | "problem"> & { wrote?: boolean };
 
 /**
- * Gets where a tenant stands before the run changes it.
- * @param isIn whether an earlier attempt of the run is in: then it is where the tenant stood before that one
+ * Receives a tenant's state before the run changes it.
+ * @param isIn whether an earlier attempt of the run was committed; the state is then from before that attempt
  */
 export type Stands = (standing: Standing, isIn: boolean) => void;
 
-/** What the reason of every change that a run makes begins with: how its own are told from those of others. */
+/** The first words of the reason of every change of a run, which distinguish them from other changes. */
 export const reasonOfRun = ({ run }: Pick<FleetRun, "run">): string => `fleet run ${run}`;
 
-/** How a wave is carried out. */
 export interface WavePlan {
   parallelism: number;
   onFailure: "stop" | "rollback";
 }
 
-/** What a run does to tenants. Steps do not throw for what a tenant answers: an outcome says it. */
+/** The actions of a run on tenants. They do not throw for a tenant's error: the outcome reports it. */
 export interface Steps {
-  /** Whether the files are no longer those that the run was begun with. */
+  /** Whether the files differ from those at the start of the run. */
   filesChanged(): Promise<boolean>;
   /**
-   * @param earlier where the tenant stood before an earlier attempt of this run
+   * @param earlier the tenant's state before an earlier attempt of this run
    * @param stands called before anything is written
    */
   apply(tenant: string, earlier: Standing | undefined, stands: Stands): Promise<Outcome>;
   rollBack(tenant: string, standing: Standing): Promise<Outcome>;
-  /** Looks at the gate of a wave, and gives each result as it comes. */
+  /** Checks the gate of a wave, and reports each result when it is known. */
   gate(wave: string, found: (result: GateResult) => void): Promise<void>;
-  /** Keeps the run. Once it returns, the state outlives the process. */
+  /** Stores the run. When it returns, the state survives the process. */
   save(run: FleetRun): void;
-  /** For people: what has just happened. */
+  /** Reports to people what has just happened. */
   tell(line: string): void;
 }
 
-/** A run before its first step. */
 export function newRun(
   facts: Pick<FleetRun, "run" | "files" | "startedAt">,
   waves: readonly { name: string; tenants: readonly string[] }[],
@@ -117,29 +115,29 @@ export function newRun(
   };
 }
 
-/** Whether the run changed any tenant, or may have; what went back counts too. */
+/** Whether the run changed any tenant, or may have, including tenants that were rolled back. */
 export function hasWritten({ waves }: Pick<FleetRun, "waves">): boolean {
   return waves.some(({ tenants }) => tenants.some(({ wrote }) => wrote));
 }
 
 const isStanding = ({ state }: RunTenant): boolean => state === "applied" || state === "unchanged";
 
-/** What people read of a wave that selects only tenants of earlier ones. */
+/** The text for a wave that selects only tenants of earlier waves. */
 export const NONE_LEFT = "nothing to do: all of its tenants are in earlier waves";
 
-/** What a run needs beside its steps. */
+/** The context of a run. */
 interface Surroundings {
-  /** Of the waves of the run, in their order. */
+  /** The plans of the run's waves, in their order. */
   plans: readonly WavePlan[];
-  /** When given, nothing new is begun: the run ends as interrupted. */
+  /** When it is aborted, nothing new is started, and the run ends as interrupted. */
   signal: AbortSignal;
   now: () => string;
 }
 
 /**
- * Carries out a run from where it stands: waves in order, none behind one that did not pass. Every step is kept before the
- * next one depends on it, so a process that is killed at any instant leaves a run that can go on. A run that is interrupted
- * keeps what was applied and which gates were passed; the gate that was not is looked at again, from its beginning.
+ * Carries out a run from its present state: waves in order, none after a wave that did not pass. Every step is stored
+ * before the next one depends on it, so a run can continue after a kill at any instant. An interrupted run keeps its
+ * applies and passed gates; an unfinished gate is checked again from its beginning.
  */
 export async function carryOut(run: FleetRun, steps: Steps, { plans, signal, now }: Surroundings): Promise<void> {
   run.state = "running";
@@ -147,9 +145,9 @@ export async function carryOut(run: FleetRun, steps: Steps, { plans, signal, now
   steps.save(run);
   for (const [index, wave] of run.waves.entries()) {
     if (wave.state === "passed") continue;
-    // Gates that passed spoke for the files as they were.
+    // The passed gates are valid only for the files at that time.
     if (!wave.goesBack && (await steps.filesChanged())) {
-      steps.tell(`${wave.name}: the files changed while the run was at work, so it ends here`);
+      steps.tell(`${wave.name}: the files changed during the run, so it ends here`);
       return end("failed");
     }
     const plan = plans[index] ?? { parallelism: 1, onFailure: "stop" };
@@ -178,13 +176,13 @@ async function carryOutWave(
   return wave.state === "pending" || wave.state === "running" || wave.goesBack ? "interrupted" : "failed";
 }
 
-/** Applies the wave's tenants that do not stand yet, then looks at the gate; leaves the wave running when interrupted. */
+/** Applies the remaining tenants of the wave, then checks the gate; leaves the wave running when interrupted. */
 async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan, signal: AbortSignal): Promise<void> {
   wave.state = "running";
   wave.gate = [];
   const due = wave.tenants.filter((tenant) => !isStanding(tenant));
   for (const tenant of due) {
-    // One that went back stands elsewhere now than before its first attempt.
+    // A tenant that was rolled back has another state now than before its first attempt.
     if (tenant.state === "rolledBack") delete tenant.stood;
     Object.assign(tenant, { state: "pending", problem: null });
   }
@@ -195,7 +193,7 @@ async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePla
   const applyOne = async (tenant: RunTenant): Promise<void> => {
     if (failed || signal.aborted) return;
     const outcome = await steps.apply(tenant.tenant, tenant.stood, (standing) => {
-      // From here on the process may be killed at any instant, and the next one must know that it may have written.
+      // From here on a kill is possible at any instant, and the next process must know that this one may have written.
       Object.assign(tenant, { stood: standing, wrote: true });
       steps.save(run);
     });
@@ -221,13 +219,13 @@ async function attempt(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePla
     failed = wave.gate.some(({ ok }) => !ok);
   }
   wave.state = failed ? "failed" : "passed";
-  // Of a wave that wrote nothing there is nothing to take back: it failed, and says so.
+  // A wave that wrote nothing has nothing to roll back: it failed.
   wave.goesBack = failed && plan.onFailure === "rollback" && wave.tenants.some(({ wrote }) => wrote);
   steps.save(run);
   steps.tell(`${wave.name}: ${failed ? "failed" : passedLine(wave)}`);
 }
 
-/** Takes every tenant that the run may have changed back to where it stood. */
+/** Rolls back every tenant that the run may have changed. */
 async function goBack(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan, signal: AbortSignal): Promise<void> {
   const rollBackOne = async (tenant: RunTenant): Promise<void> => {
     if (!tenant.wrote || tenant.state === "rolledBack" || tenant.stood === undefined || signal.aborted) return;
@@ -236,7 +234,7 @@ async function goBack(run: FleetRun, wave: RunWave, steps: Steps, plan: WavePlan
     steps.tell(`${wave.name}: ${outcomeLine(tenant)}`);
   };
   wave.state = "running";
-  steps.tell(`${wave.name}: going back to where each tenant stood`);
+  steps.tell(`${wave.name}: rolling each tenant back to its state before the run`);
   await pMap(wave.tenants, rollBackOne, { concurrency: plan.parallelism });
   if (signal.aborted) return;
   wave.goesBack = false;
@@ -249,10 +247,10 @@ function passedLine({ tenants }: RunWave): string {
 
 function outcomeLine({ tenant, state, seq, problem }: RunTenant): string {
   const entry = seq === null ? "" : ` (audit entry ${seq})`;
-  return `${tenant} ${state === "rolledBack" ? "went back" : state}${entry}${problem === null ? "" : `: ${problem}`}`;
+  return `${tenant} ${state === "rolledBack" ? "rolled back" : state}${entry}${problem === null ? "" : `: ${problem}`}`;
 }
 
-/** Ends with the signal too: a long command of a gate is not waited for. */
+/** Also ends with the signal, without waiting for a long command of a gate. */
 async function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   let stop = () => {};

@@ -15,17 +15,16 @@ import type { GateResult } from "./fleet-run.ts";
 
 type Gate = Wave["gate"];
 
-/** A tenant whose wave was applied, and the way to it. */
+/** A tenant of an applied wave, with the way to reach it. */
 export interface GatedTenant {
   tenant: string;
-  /** Of the server that the tenant is reached through; null for one of this directory. */
+  /** Address of the tenant's server; null for a server of this directory. */
   url: string | null;
   options: SessionOptions;
 }
 
 interface Surroundings {
   wave: string;
-  /** The operator's directory. */
   directory: string;
   parallelism: number;
   signal: AbortSignal;
@@ -35,11 +34,11 @@ interface Surroundings {
 
 type Finding = Omit<GateResult, "tenant">;
 
-/** A look at one tenant; throws where it cannot be had. */
+/** A check of one tenant; throws where it cannot be made. */
 type GateCheck = (tenant: GatedTenant) => Promise<Finding[]>;
 
 /**
- * Looks at the gate of a wave: doctor, reconciliation and chain, then the command, which comes only behind what passed; of one kind all tenants are looked at. What cannot be looked at is not passed.
+ * Checks the gate of a wave: doctor, reconciliation, chain, and then the command if all tenants passed these.
  */
 export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], around: Surroundings): Promise<void> {
   const { directory, parallelism, signal, note, found } = around;
@@ -48,7 +47,7 @@ export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], ar
     const one = async (tenant: GatedTenant): Promise<void> => {
       if (signal.aborted) return;
       const results = await look(tenant).catch((error: Error) =>
-        checks.map((check) => ({ check, ok: false, found: `cannot be looked at: ${error.message}` })),
+        checks.map((check) => ({ check, ok: false, found: `the check cannot be made: ${error.message}` })),
       );
       for (const { check, ok, found: text } of results) found({ check, tenant: tenant.tenant, ok, found: text });
       passes &&= results.every(({ ok }) => ok);
@@ -68,8 +67,8 @@ export async function lookAtGate(gate: Gate, tenants: readonly GatedTenant[], ar
 }
 
 /**
- * The doctor's checks where the tenant is at hand; of one elsewhere, what its server says of itself. Without them only whether a
- * tenant that a server is expected for has one.
+ * The doctor's checks where the tenant's files and secrets are here; the server's own health for a tenant elsewhere.
+ * Without `doctor` in the gate, only checks that an expected server runs.
  */
 async function lookByDoctor(
   tenant: GatedTenant,
@@ -81,7 +80,7 @@ async function lookByDoctor(
   if (tenant.url !== null)
     return withTenant(tenant, note, async (session) => {
       const { ok, db } = await session.api().getHealth({});
-      const found = `its server says that it is ${ok ? "well" : "not well"}, its database ${db ? "there" : "away"}`;
+      const found = `its server reports ${ok ? "good" : "bad"} health, its database ${db ? "answers" : "does not answer"}`;
       return [{ check: "doctor", ok: ok && db, found }];
     });
   const examined = await examineTenant(directory, tenant.tenant);
@@ -146,9 +145,9 @@ async function runCommand(
 }
 
 /**
- * What a gate's command inherits: the variables of this process without those that hold a secret of any of the directory's
- * tenants, and without the leave to run programs.
- * @throws ConfigError for a tenant file that cannot be read: its secrets are then not known
+ * The environment of a gate's command: this process's variables without the tenants' secrets, and without the
+ * permission to run programs.
+ * @throws ConfigError for a tenant file that cannot be read, because its secrets are then unknown
  */
 export function commandEnvironment(directory: string, own: Environment = processEnvironment()): Environment {
   const withheld = openWorkspace(directory).tenants.flatMap((tenant) => {
@@ -159,7 +158,7 @@ export function commandEnvironment(directory: string, own: Environment = process
   return Object.fromEntries(Object.entries(own).filter(([name]) => !hidden.has(name)));
 }
 
-/** Of the server that runs on this machine, else where traders find the tenant. */
+/** The address of the server on this machine, else the address for traders. */
 async function addressOf(id: string, directory: string): Promise<string> {
   const tenant = readOperatorTenant(id, directory);
   const { servers } = await serversHere(tenant);
@@ -167,8 +166,8 @@ async function addressOf(id: string, directory: string): Promise<string> {
 }
 
 /**
- * Straight to the database where it is at hand: to the server the gate is one more client of an address, whose limit of
- * requests the tenant's own traffic or its tests may have used up.
+ * Goes straight to the database where that is possible: at the server the gate shares a rate limit that the tenant's
+ * traffic or its tests may have used up.
  */
 function besideServer(tenant: GatedTenant, directory: string): GatedTenant {
   const { url, options } = tenant;

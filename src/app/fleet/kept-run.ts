@@ -14,15 +14,15 @@ import { withLock } from "../../state/lock.ts";
 import { createStateFolder, StateError, statePath, writeWhole } from "../../state/state-directory.ts";
 import { FleetRun } from "./fleet-run.ts";
 
-/** Some 10,000 tenants with all that was found of each. */
+/** Enough for some 10,000 tenants with all their findings. */
 const MOST_KIB = 64 * 1024;
 
-/** Where an operator's directory keeps its last run: a pipeline that keeps this file goes on with the run elsewhere. */
+/** The file of a directory's last run. A pipeline that keeps this file can continue the run elsewhere. */
 export const runFile = (directory: string) => statePath(directory, "fleet", "run.json");
 
 /**
- * The last run of the directory; undefined where there is none.
- * @throws Fault CONFIG_INVALID for a file that is none or holds no run: what was applied is then not known
+ * The last run of the directory; undefined before the first.
+ * @throws Fault CONFIG_INVALID for a file without a valid run: what was applied is then unknown
  */
 export function readRun(directory: string): FleetRun | undefined {
   const file = runFile(directory);
@@ -33,23 +33,22 @@ export function readRun(directory: string): FleetRun | undefined {
     if (!(error instanceof UnusableFile)) throw error;
     const { cause } = error;
     if (isErrno(cause) && (cause.code === "ENOENT" || cause.code === "ENOTDIR")) return undefined;
-    throw new Fault("CONFIG_INVALID", `${file} ${error.message}: --restart begins anew and replaces it`, { cause });
+    throw new Fault("CONFIG_INVALID", `${file} ${error.message}: --restart replaces it by a new run`, { cause });
   }
   const run = FleetRun.safeParse(parseJson(text));
-  if (!run.success)
-    throw new Fault("CONFIG_INVALID", `${file} holds no run of this version: --restart begins anew and replaces it`);
+  if (!run.success) throw new Fault("CONFIG_INVALID", `${file} has no run of this version: --restart replaces it`);
   return run.data;
 }
 
-/** Replaces the kept run at once: whenever the machine stops, the file holds this run or the one before. */
+/** Replaces the stored run atomically: whenever the machine stops, the file has this run or the previous one. */
 export function writeRun(directory: string, run: FleetRun): void {
   writeWhole(runFile(directory), `${JSON.stringify(run)}\n`);
 }
 
 /**
- * Does the work of a run while no other process carries out one in this directory. The kernel gives the lock back when its
- * holder dies, however it dies.
- * @throws Fault REFUSED when another process carries out a run
+ * Works on a run while no other process works on one in this directory. The kernel releases the lock when its holder
+ * dies.
+ * @throws Fault REFUSED while another process works on a run
  */
 export async function whileAlone<Value>(directory: string, work: () => Promise<Value>): Promise<Value> {
   createStateFolder(directory, "fleet");
@@ -60,18 +59,18 @@ export async function whileAlone<Value>(directory: string, work: () => Promise<V
       return work();
     });
   } catch (error) {
-    // With a cause it is the lock file that cannot be used.
+    // An error with a cause is about the lock file itself.
     if (isIn || !(error instanceof StateError) || error.cause !== undefined) throw error;
-    throw new Fault("REFUSED", "Another `pmctl fleet apply` of this directory is at work; nothing was written");
+    throw new Fault("REFUSED", "Another `pmctl fleet apply` of this directory is running; nothing was written");
   }
 }
 
-/** The last run as it is now: one that says it is running and whose process is gone was interrupted. */
+/** The last run with its present state: a running run without its process was interrupted. */
 export async function currentRun(directory: string): Promise<FleetRun | undefined> {
   const run = readRun(directory);
   if (run?.state !== "running") return run;
   try {
-    // Read again: it may have ended just now.
+    // Read again, because the run may have ended just now.
     return await whileAlone(directory, async () => {
       const last = readRun(directory);
       return last?.state === "running" ? { ...last, state: "interrupted" } : last;
@@ -82,14 +81,14 @@ export async function currentRun(directory: string): Promise<FleetRun | undefine
   }
 }
 
-/** Digest of the fleet's file and of everything that the tenants' files say, bases and markets included. */
+/** Digest of the fleet's file and of all tenants' files, including bases and markets. */
 export function digestOfFiles(directory: string, tenants: readonly string[]): string {
   const digest = createHash("sha256").update(readConfigFile(join(directory, FLEET_FILE)));
   for (const tenant of tenants) digest.update(`\n${tenant} ${digestOfTenant(tenantPath(directory, tenant))}`);
   return digest.digest("hex");
 }
 
-/** Of a file with problems these stand for it: once they are mended, the files have changed. */
+/** The problems replace a file that has any: once they are fixed, the files have changed. */
 function digestOfTenant(file: string): string {
   try {
     const { config, markets } = loadTenant(file);

@@ -8,28 +8,28 @@ import { statePath } from "../../state/state-directory.ts";
 
 export type { LogLine };
 
-/** Which lines are meant; all unless given. */
+/** Selects lines; all of them unless given. */
 export interface LogFilter {
-  /** ISO 8601, both included. */
+  /** In ISO 8601, both inclusive. */
   since?: string | undefined;
   until?: string | undefined;
-  /** Text in any field, in any case. */
+  /** Text in any field, in upper or lower case. */
   grep?: string | undefined;
-  /** `404`, or `4xx`. */
+  /** Such as `404` or `4xx`. */
   status?: string | undefined;
   level?: string | undefined;
   user?: string | undefined;
   request?: string | undefined;
 }
 
-/** Where the serving processes of a tenant keep their lines. */
+/** The folder with the log files of a tenant's servers. */
 export function logsFolder(directory: string, tenant: string): string {
   return statePath(directory, "logs", tenant);
 }
 
 /**
- * The lines of a filter, by the order in which files were begun and lines written. Files are read line by line, however large.
- * @param from bytes of each file that were read before; set to what was read
+ * Reads the matching lines, in the order in which files were started and lines written. Reads large files line by line.
+ * @param from bytes of each file that were read before; updated to what was read
  */
 export async function* readLogs(
   folder: string,
@@ -49,12 +49,12 @@ export async function* readLogs(
   }
 }
 
-/** A line holds names and codes: what is longer was not written by a server. */
+/** The longest line of a server, which contains only names and codes. */
 const MOST_LINE_BYTES = 1024 * 1024;
 
-/** The whole lines of a file from a place on; one that is being written is read the next time. */
+/** The whole lines of a file from a position on; a partial line is read the next time. */
 async function* linesOf(path: string, start: number): AsyncGenerator<Buffer> {
-  // Others may put links, pipes and devices into the folder, which have no end.
+  // Other programs may put links, pipes and devices without an end into the folder.
   await using file = await openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
     if (isErrno(error) && error.code !== "ENOENT") throw error;
     return undefined;
@@ -77,7 +77,7 @@ function filesOf(folder: string): string[] {
       .filter((name) => LOG_FILE.test(name))
       .toSorted();
   } catch {
-    // Nothing was ever served here.
+    // No server has run here.
     return [];
   }
 }

@@ -13,17 +13,17 @@ import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
 export type { FeedCheck } from "../../oracle/check.ts";
 export type { SweepReport } from "../../oracle/context.ts";
 
-/** Every feed with its sources, as the tenant file has them. */
+/** Every feed of the tenant file with its sources. */
 export function statedFeeds({ config }: OperatorTenant): WireResult<"listFeeds"> {
   return feedLines(tenantFeeds(config));
 }
 
-/** @throws Fault NOT_FOUND where the tenant file has no feed of a name */
+/** @throws Fault NOT_FOUND where the tenant file has no feed of that name */
 export function requireFeeds({ config }: OperatorTenant, names: readonly string[]): void {
   namedFeeds(tenantFeeds(config), names);
 }
 
-/** The tenant's services with its sources, for as long as `work` runs. */
+/** Opens the tenant's services with its sources while `work` runs. */
 async function withOracle<Result>(
   { tenant, services }: TenantSession,
   secrets: OracleSecrets,
@@ -39,8 +39,8 @@ async function withOracle<Result>(
 }
 
 /**
- * What sources are asked with. Read before a database is started: a secret that cannot be used is known without one.
- * @throws ConfigError with every secret that is missing or cannot be used
+ * The secrets for asking sources. Read before a database is started, so that an unusable secret is reported at once.
+ * @throws ConfigError with every missing or unusable secret
  */
 export function oracleSecrets(named: string | undefined): OracleSecrets {
   const { config, directory } = readOperatorTenant(named);
@@ -48,8 +48,8 @@ export function oracleSecrets(named: string | undefined): OracleSecrets {
 }
 
 /**
- * What sources are asked with straight at the database; undefined where a server asks them, with secrets of its own.
- * @throws ConfigError as {@link oracleSecrets}, and Faults of the choice of a door
+ * The secrets for asking sources from the database; undefined where a server asks with its own.
+ * @throws ConfigError as {@link oracleSecrets}, and the errors of choosing a door
  */
 export async function secretsAtHand({
   tenant: named,
@@ -62,7 +62,7 @@ export async function secretsAtHand({
   return door.kind === "db" ? oracleSecrets(named) : undefined;
 }
 
-/** Asks every source once, of all feeds or those that are named, and stores nothing. */
+/** Asks every source of the named feeds, or of all, once; stores nothing. */
 export function checkOnce(
   session: TenantSession,
   secrets: OracleSecrets,

@@ -8,36 +8,36 @@ import { recomputeLedger } from "../../queries/reconcile/reconcile.ts";
 import { type Rebuilt, rebuiltOf } from "../../replay/rebuilt.ts";
 import { Recomputation } from "../../replay/recomputation.ts";
 
-/** One value of a table, or one that an entry states, that is not what the recomputation of the log gives. */
+/** A value of a table or of an entry that differs from the recomputation of the log. */
 export type Difference = Pick<Found, "what" | "id" | "field" | "log" | "table">;
 
-/** A tenant as its log alone leaves it after an entry, and where its tables say otherwise. */
+/** A tenant rebuilt from its log up to an entry, with the differences from its tables. */
 export interface RebuiltState extends Rebuilt {
-  /** The entry, and its hash. */
+  /** The number and hash of that entry. */
   to: number;
   hash: string;
   /** The last entry of the log. */
   head: number;
-  /** Whether the chain holds up to the entry, the engine would have decided the same, and the tables agree. */
+  /** Whether the chain holds up to the entry, and the engine's decisions and the tables agree with it. */
   ok: boolean;
   differences: Difference[];
 }
 
 interface RebuildOptions {
-  /** The entry to stop after; the last one unless given. */
+  /** The entry to stop after (default: the last one). */
   to?: number | undefined;
-  /** Every key that has sealed entries. */
+  /** All keys that have sealed entries. */
   keys: readonly AuditKey[];
   onProgress?: (entries: number, of: number) => void;
 }
 
 /**
- * Recomputes the log up to an entry and compares it with the tables: with what their journals add up to by then and, at the
- * end of the log, with the rows of the present. Holds a row for each user, position and market, however long the log is. A
- * chain that breaks is a difference of the table `audit`; what was recomputed ends before it, and is compared with nothing.
+ * Recomputes the log up to an entry and compares it with the tables: with the sums of their journals up to then and, at
+ * the end of the log, with the present rows. Keeps a row for each user, position and market, however long the log is. A
+ * broken chain is a difference of the table `audit`; the recomputation ends before it and is compared with nothing.
  *
- * @param sql of a snapshot: the log and the tables are of one moment, whatever is written meanwhile
- * @returns the break besides, where the chain does not hold
+ * @param sql of a snapshot, so that the log and the tables are of one moment
+ * @returns also the break of the chain, if there is one
  * @throws Fault NOT_FOUND for an entry that the log does not have
  */
 export async function rebuildState(
@@ -52,7 +52,7 @@ export async function rebuildState(
   const recomputation = new Recomputation();
   const onPage = (seq: bigint) => onProgress?.(Number(seq), Number(last));
   const { differences, end, log, broken } = await recomputeLedger(sql, recomputation, { keys, to: last, onPage });
-  // After its last entry a state lasts until now; after any other one, until the next.
+  // The state after the last entry lasts until now; the state after any other entry lasts until the next.
   const now = last === head.seq && !broken ? log.readAt : recomputation.at;
   const state = {
     to: Number(end.seq),

@@ -6,9 +6,9 @@ import { type Entry, textAfter } from "../audit/walk-log.ts";
 import type { LiveTenant } from "../tenant/config-session.ts";
 
 /**
- * Decides the recorded commands since `from` again under the rules that a plan proposes, from the log alone: through a server
- * or the database, and nothing is written.
- * @param tenant undefined for one that was never applied, whose window is empty
+ * Decides the recorded commands since `from` again under the rules that a plan proposes. Reads only the log, through a
+ * server or the database, and writes nothing.
+ * @param tenant undefined for a tenant that was never applied, whose window is empty
  */
 export async function replayPlan(
   { plan, desired, live }: PlannedTenant,

@@ -14,13 +14,13 @@ import type { Serving } from "./serving.ts";
 
 interface Anchoring {
   writer: AnchorWriter;
-  /** Anchors the last entry. To be called before the services are closed. */
+  /** Anchors the last entry. Must be called before the services are closed. */
   close(): Promise<void>;
 }
 
 /**
- * Starts to write a server's anchors: to its directory, the places of its file, and the receivers that ask for them.
- * @param newest the newest anchor that was found at the start
+ * Starts to write a server's anchors: to its directory, the places in its file, and the receivers that ask for them.
+ * @param newest the newest anchor at the start
  */
 export function openAnchoring(
   { directory, config, secrets, services, metrics, log }: Serving,
@@ -45,14 +45,14 @@ export function openAnchoring(
     maySign: (head) => services.recordWatch.chain.maySign(head),
     onFailure: ({ kind, place }, error) => {
       metrics.countAnchorFailure(kind);
-      log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; it is tried again");
+      log.warn({ target: kind, place, err: error }, "An anchor of the audit log was not taken; the server tries again");
     },
   });
   metrics.setIntegrity({ isSound: () => !services.recordWatch.problem, newest: () => writer.newest });
   return {
     writer,
     close: async () => {
-      // Where the database cannot be reached, its last entry is anchored at the next start.
+      // If the database cannot be reached, its last entry is anchored at the next start.
       const look = await services.evidence.look().catch(() => undefined);
       const head = look?.problem ? undefined : look?.log.head;
       if (head) writer.consider({ ...head, ts: Date.parse(head.ts) }, true);

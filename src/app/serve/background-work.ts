@@ -7,12 +7,12 @@ import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
-/** Checks feeds and sweeps when asked to, and sweeps by itself unless the operator said not to. */
+/** Checks feeds and sweeps on request, and sweeps by itself unless `--no-sweep` is set. */
 export function startOracleWork(serving: Serving): { stop(): Promise<void> } {
   const { config, secrets, services } = serving;
   const context = openOracle(config, secrets, services);
   services.sweeps.check = (feeds) => checkFeeds(context, feeds);
-  // With a memory of its own: it may run beside the sweep that this process makes by itself.
+  // With its own memory, because it may run beside this process's regular sweep.
   services.sweeps.run = () => sweep({ ...context, memory: { ...context.memory } });
   const worker = serving.sweep === false ? undefined : startSweep(serving, context);
   return {
@@ -37,7 +37,7 @@ function startSweep({ services, leases, metrics, log }: Serving, context: Oracle
   return worker;
 }
 
-/** Sends events to the receivers of the tenant file, once started. */
+/** Creates the sender of events to the receivers of the tenant file. */
 export function createDeliveries({ config, secrets, services, leases, metrics, log }: Serving): DeliveryWorker {
   const { background, tail, auditKey, recordWatch } = services;
   const deliveries = new DeliveryWorker({
@@ -65,7 +65,7 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
 
 const CRASH_CHECK_MS = 1000;
 
-/** Brings the embedded database back after a crash; one that was stopped on purpose stays down. */
+/** Restarts the embedded database after a crash, but not after it was stopped on purpose. */
 export function watchCluster({ database: { cluster }, services, log }: Serving): Repeated | undefined {
   if (!cluster) return undefined;
   const restart = async () => {

@@ -7,24 +7,24 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
-/** Programs that trade invented money; the demo says so wherever it names them. */
+/** Programs that trade invented money. The demo says so wherever it names them. */
 export const CROWD = ["carol", "dave", "erin"] as const;
 
 const FUNDS_USD = 1000;
-/** A trader with this much left from an earlier demo gets no new deposit. */
+/** A trader who still has this much from an earlier demo gets no new deposit. */
 const ENOUGH_USD = 200;
 const [LEAST_USD, MOST_USD] = [5, 40] as const;
 const MOST_SHARES = 60;
 const STEP_MS = 1000;
-/** A trade every two seconds on average, at uneven intervals. */
+/** One trade every two seconds on average, at uneven intervals. */
 const CHANCE_PER_STEP = 0.5;
-/** Before each trade an opinion moves at most half of WANDER in log-odds, and returns by this share towards its start. */
+/** Before a trade an opinion moves by up to half of WANDER in log-odds, and by this share back to its start. */
 const WANDER = 0.5;
 const RETURN = 0.06;
 
 export type Random = () => number;
 
-/** What a trader thinks of a market, as log-odds of YES. */
+/** A trader's opinion of a market, as log-odds of YES. */
 export interface Opinion {
   began: number;
   now: number;
@@ -32,7 +32,7 @@ export interface Opinion {
 
 interface Seen {
   yesPrice: number;
-  /** The trader's own shares of either side. */
+  /** The trader's own shares of each side. */
   held: Partial<Record<Side, number>>;
 }
 
@@ -49,8 +49,8 @@ export function wander({ began, now }: Opinion, random: Random): Opinion {
 }
 
 /**
- * An order that moves the price towards the opinion: it sells shares of the other side first, so that the trader does not
- * run out of money, and else buys for a few whole dollars.
+ * An order that moves the price towards the opinion: it first sells shares of the other side, so that the trader does
+ * not run out of money, else it buys for a few whole dollars.
  */
 export function orderTowards(opinion: Opinion, { yesPrice, held }: Seen, random: Random): Order {
   const side: Side = 1 / (1 + Math.exp(-opinion.now)) > yesPrice ? "yes" : "no";
@@ -60,7 +60,7 @@ export function orderTowards(opinion: Opinion, { yesPrice, held }: Seen, random:
   return { selection: { side }, amount: LEAST_USD + Math.floor(random() * (MOST_USD - LEAST_USD + 1)) };
 }
 
-/** The demo's own traders. They act in this process, so that they use none of a visitor's rate limit. */
+/** The demo's own traders. They act within this process, so that they use none of a visitor's rate limit. */
 export class Crowd {
   readonly #services: TenantServices;
   readonly #random: Random;
@@ -90,7 +90,7 @@ export class Crowd {
     }
   }
 
-  /** A random trader trades on a random market. False when no trade was executed. */
+  /** A random trader trades on a random market. Returns false when no trade was executed. */
   async trade(marketIds: readonly string[]): Promise<boolean> {
     const marketId = this.#pick(marketIds);
     const userId = this.#pick(CROWD);
@@ -115,7 +115,7 @@ export class Crowd {
     }
   }
 
-  /** Keeps trading on these markets until it is stopped. */
+  /** Trades on these markets until it is stopped. */
   start(marketIds: readonly string[], onError: (error: unknown) => void): Repeated {
     const step = async () => this.#random() < CHANCE_PER_STEP && (await this.trade(marketIds));
     return repeat(step, { pauseMs: STEP_MS, onError });

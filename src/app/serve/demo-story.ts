@@ -10,27 +10,27 @@ import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
 import { mintUserToken } from "../tenant/user-token.ts";
 
-/** A page left open over a working day still trades. */
+/** A page that is left open over a working day can still trade. */
 const PLAYGROUND_TOKEN_MS = 12 * HOUR_MS;
 const FUNDS_USD = 1000;
-/** Between two looks at the market that settles by itself. */
+/** The pause between two reads of the market that settles by itself. */
 const WATCH_MS = 1000;
 export const TRADERS = ["alice", "bob"] as const;
 
-/** The demo's access to its server: address and both keys, over HTTP, as any client has. */
+/** The demo's access to its server: address and both keys, over HTTP like any client. */
 export interface Stage {
   tenant: ReadyTenant;
   url: string;
   fetch: typeof globalThis.fetch;
   adminKey: string;
   publicKey: string;
-  /** A token of an hour. */
+  /** A token that is valid for an hour. */
   userToken(userId: string): Promise<string>;
   admin: Api;
   as(userId: string): Api;
 }
 
-/** @param fetch for the demo's server and no other process */
+/** @param fetch reaches the demo's server and no other process */
 export function setStage(tenant: ReadyTenant, url: string, fetch: Stage["fetch"]): Stage {
   const adminKey = keyOf(tenant, "admin");
   const publicKey = keyOf(tenant, "public");
@@ -52,7 +52,7 @@ async function tokenOf({ config, secrets: { jwt } }: ReadyTenant, userId: string
   return (await mintUserToken({ config, secret }, userId, lifetimeMs, wallClockMs())).token;
 }
 
-/** The tokens that the demo's page signs its traders in with, by user. */
+/** The tokens of the demo page's traders, by user. */
 export async function playgroundTokens(tenant: ReadyTenant): Promise<Record<string, string>> {
   const tokens = TRADERS.map(async (userId) => [userId, await tokenOf(tenant, userId, PLAYGROUND_TOKEN_MS)] as const);
   return Object.fromEntries(await Promise.all(tokens));
@@ -84,7 +84,7 @@ async function deliver({ url, fetch, tenant }: Stage, endpoint: "kyc" | "payment
   if (!response.ok) throw new Fault("INTERNAL", `The demo's webhook was answered with ${response.status}`);
 }
 
-/** False when the trade was refused, for instance at a suspended market: the demo goes on without it. */
+/** Returns false when the trade was refused, such as at a suspended market: the demo goes on without it. */
 async function tradeIfTaken(trader: Api, order: Parameters<Api["placeTrade"]>[0]): Promise<boolean> {
   try {
     await trader.placeTrade(order);
@@ -95,7 +95,7 @@ async function tradeIfTaken(trader: Api, order: Parameters<Api["placeTrade"]>[0]
   }
 }
 
-/** A few trades on each market, the traders on opposite sides. Returns how many were executed. */
+/** Makes a few trades on each market, with the traders on opposite sides. Returns how many were executed. */
 export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly string[]): Promise<number> {
   let trades = 0;
   for (const [place, marketId] of marketIds.entries())
@@ -107,10 +107,10 @@ export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly stri
   return trades;
 }
 
-/** From the opening of the market that settles by itself to its close; the oracle settles it seconds later. */
+/** The time from the opening of the market that settles by itself to its close; the oracle settles it seconds later. */
 const SOON_MS = 75_000;
 
-/** A market that the oracle settles while people watch, by the simulated price of Bitcoin. */
+/** Opens a market that the oracle settles while people watch, by the simulated price of Bitcoin. */
 export async function openMarketOfNow({ admin }: Pick<Stage, "admin">): Promise<{ id: string; closeAt: number }> {
   const closeAt = wallClockMs() + SOON_MS;
   const [feed] = await admin.checkFeeds({ feeds: ["pm:btc"] });
@@ -127,7 +127,7 @@ export async function openMarketOfNow({ admin }: Pick<Stage, "admin">): Promise<
   return { id, closeAt };
 }
 
-/** Resolves to how the oracle settled a market; undefined once the demo ends. */
+/** Resolves to the outcome once the oracle has settled the market; undefined once the demo ends. */
 export async function settlementOf(
   { admin }: Pick<Stage, "admin">,
   id: string,
@@ -157,11 +157,11 @@ const STORIES: Readonly<Record<MarketKind, { p0: number; outcome: Side }>> = {
 };
 
 /**
- * The whole life of a tenant: one market of each kind opened, traded and settled, then the ledger reconciled and the
- * chain verified.
+ * The whole life of a tenant: opens, trades and settles one market of each kind, then reconciles the ledger and
+ * verifies the chain.
  * @param say receives each step
- * @param startedAt when the command began, by the monotonic clock
- * @throws Fault INTEGRITY when either does not hold
+ * @param startedAt start of the command on the monotonic clock
+ * @throws Fault INTEGRITY when the ledger or the chain does not hold
  */
 export async function runOnce(stage: Stage, say: (text: string) => void, startedAt: number): Promise<DemoSummary> {
   const markets: DemoSummary["markets"] = [];

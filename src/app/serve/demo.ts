@@ -19,7 +19,7 @@ import { playgroundTokens, type Stage, setStage } from "./demo-story.ts";
 import { serveTenant, type TenantServer } from "./tenant-server.ts";
 
 export interface DemoOptions {
-  /** For a run that ends by itself; it takes any free port. */
+  /** For a run that ends by itself; takes any free port. */
   once?: boolean;
   port?: number;
   /** The address to listen on, instead of the file's. */
@@ -35,9 +35,9 @@ export interface Demo {
 }
 
 /**
- * Provisions the demo tenant and serves it for as long as `work` runs. Leaves no process behind.
- * @param note receives what is waited for
- * @throws Fault USAGE when the address cannot be listened on; then nothing was started
+ * Provisions the demo tenant and serves it while `work` runs. Leaves no process behind.
+ * @param note receives what the demo waits for
+ * @throws Fault USAGE when it cannot listen on the address; nothing was started then
  */
 export async function withDemo<Value>(
   options: DemoOptions,
@@ -61,14 +61,14 @@ export async function withDemo<Value>(
       await server.close();
     }
   } finally {
-    // A database that was running before is left running for other commands of the directory.
+    // A database that was running before keeps running for other commands of the directory.
     if (!wasRunning) await cluster.stop();
   }
 }
 
 /**
- * Creates the secrets that the demo's tenant file refers to, once and readable by this user alone: later runs verify what
- * this one signs, and other commands of the directory find the demo's keys.
+ * Creates the secrets of the demo's tenant file once, readable by this user only: later runs verify what this one
+ * signs, and other commands of the directory find the demo's keys.
  */
 async function ensureDemoSecrets(directory: string): Promise<void> {
   const file = join(directory, DEMO_ENVIRONMENT);
@@ -83,7 +83,7 @@ async function applyDemo(directory: string): Promise<ReadyTenant> {
   const tenant = await readyTenant(readDeclaredTenant(directory, DEMO_TENANT, existsSync(own) ? own : PACKAGED_DEMO));
   const session = overDatabase(tenant, { reason: "demo" });
   try {
-    // What a visitor changed in an earlier demo is kept, and the demo's own file may loosen anything.
+    // Keeps what a visitor changed in an earlier demo; the demo's own file may loosen anything.
     await applyTenant(session, () => ({ onDrift: "adopt", acceptLoosening: true }));
   } finally {
     await session.close();
@@ -91,7 +91,7 @@ async function applyDemo(directory: string): Promise<ReadyTenant> {
   return tenant;
 }
 
-/** The tenant's own port if it is free and none was asked for, else any. */
+/** Uses the tenant's own port if it is free and the line names none, else any free port. */
 async function serveSomewhere(tenant: ReadyTenant, { once, port, host, crowd }: DemoOptions): Promise<TenantServer> {
   const playground = { tokens: () => playgroundTokens(tenant), crowd: crowd === false ? [] : CROWD };
   const stage = { ...tenant, host, playground, isQuiet: true };

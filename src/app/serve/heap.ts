@@ -6,9 +6,9 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 
-/** What a server takes beside its young generation at 10,000 trades a second, in MiB. */
+/** The memory of a server beside its young generation at 10,000 trades a second, in MiB. */
 const BESIDE_NURSERY_MB = 150;
-/** V8 fills three times the size that it is given: two halves, and what it promotes before the next full collection. */
+/** V8 fills three times the configured size: two halves, and what it promotes before the next full collection. */
 const NURSERY_PARTS = 3;
 /** V8 rounds to powers of two. With 128 MiB a loaded server takes more than 400 MB. */
 const NURSERIES_MB = [64, 32, 16, 8, 4];
@@ -16,36 +16,36 @@ const SMALLEST_NURSERY_MB = 2;
 const MIB = 2 ** 20;
 
 /**
- * V8's optimising compiler is used by the loading of modules alone while a server starts, and its code, once it was used,
- * stays in memory: 5 MB. A server that has started compiles as V8 does by itself.
+ * While a server starts, only the loading of modules would use V8's optimising compiler, and its code would then stay
+ * in memory: 5 MB. After the start a server compiles as V8 does by default.
  */
 const TURBOFAN_CALLS = "--invocation-count-for-turbofan";
 const CALLS_WHILE_STARTING = 1_000_000;
 const CALLS_OF_V8 = 3000;
 
 /**
- * The process's environment where it says nothing else. glibc gives each of V8's threads an arena that it hardly uses and
- * never returns: 20 MB in all.
+ * The process's environment where it is not set otherwise. glibc gives each of V8's threads an arena that it hardly
+ * uses and never returns: 20 MB in all.
  */
 const ENVIRONMENT = { MALLOC_ARENA_MAX: "1" };
 
 /**
- * Node keeps what it reads of its compile cache, 4 to 8 MB, and the cache saves a start 60 ms, so a server does without the
- * one that pmctl keeps. A directory that the environment names is used: from sources, whose types Node strips anew each
- * time, it saves most of a start.
+ * Node keeps in memory what it reads of its compile cache, 4 to 8 MB, and the cache saves a start 60 ms, so a server
+ * runs without pmctl's. A directory from the environment is used: from sources, whose types Node strips at each start,
+ * it saves most of a start.
  */
 const WITHOUT_COMPILE_CACHE = { NODE_DISABLE_COMPILE_CACHE: "1" };
 
-/** How long a server has to do nothing before it is collected: no request, and less than this of CPU. */
+/** The time that a server must be idle before a collection: no request, and less than this of CPU. */
 const QUIET_MS = 5000;
 const QUIET_CPU_US = 100_000;
-/** A collection takes 100 ms, so it has to give back as much as a walk of the log leaves behind. */
+/** A collection takes 100 ms, so it must free at least as much as a walk of the log leaves behind. */
 const WORTH_BYTES = 12 * MIB;
 
 /**
- * The size of V8's young generation for a server that may take so much memory under full load. A smaller one is collected
- * more often, and copies more answers that are still on their way: see docs/design/operations.md for what each size costs.
- * @param machineBytes what the machine or the control group has; a server counts on half, since its database and other servers live there too
+ * The size of V8's young generation for a server with this much memory under full load. A smaller one is collected more
+ * often, and copies more unfinished answers: docs/design/operations.md says what each size costs.
+ * @param machineBytes of the machine or the control group; a server counts on half, since its database is there too
  * @returns MiB
  */
 export function nurseryMb(memoryMb: number, machineBytes: number): number {
@@ -53,27 +53,27 @@ export function nurseryMb(memoryMb: number, machineBytes: number): number {
   return NURSERIES_MB.find((size) => size * NURSERY_PARTS <= forNursery) ?? SMALLEST_NURSERY_MB;
 }
 
-/** Node's options for a heap that may hold so much under full load. */
+/** Node's options for a heap with this much memory under full load. */
 export function nurseryOptions(memoryMb: number): string[] {
   return [
     `--max-semi-space-size=${nurseryMb(memoryMb, machineBytes())}`,
-    // Full collections come earlier: without it the old generation grows to 270 MB with 60 MB of live objects.
+    // Full collections come earlier: without this option the old generation grows to 270 MB with 60 MB of live objects.
     "--heap-growing-percent=70",
-    // V8 would place objects of a kind that once outlived a collection among the old ones from the start, for as long as the
-    // process lives. Requests in flight do outlive one; placed so, each would keep all that it refers to until a full one.
+    // V8 would otherwise put objects of a kind that once survived a collection into the old generation for ever.
+    // Requests in flight do survive one; there, each would keep all that it refers to until a full collection.
     "--no-allocation-site-pretenuring",
   ];
 }
 
 /**
- * Node's options for the server of a tenant, which calls `endStart` once it has started. A file that cannot be read counts
- * as one without `server.memoryMb`: its server says what is wrong.
+ * Node's options for the server of a tenant, which calls `endStart` once it has started. A file that cannot be read
+ * counts as one without `server.memoryMb`: its server reports the problem.
  */
 export function heapOptions(directory: string, tenant: string): string[] {
   return serverOptions(memoryMbOf(directory, tenant));
 }
 
-/** The same for a process that serves several tenants. */
+/** The options for a process that serves several tenants. */
 export function sharedHeapOptions(): string[] {
   return serverOptions(DEFAULT_MEMORY_MB);
 }
@@ -82,12 +82,12 @@ function serverOptions(memoryMb: number): string[] {
   return [
     ...nurseryOptions(memoryMb),
     `${TURBOFAN_CALLS}=${CALLS_WHILE_STARTING}`,
-    // For `endStart`.
+    // Needed by `endStart`.
     "--expose-gc",
   ];
 }
 
-/** Node's environment for a server, where the process's own says nothing else. */
+/** Node's environment for a server; variables of the process take precedence. */
 export function heapEnvironment(): Record<string, string> {
   const stated = Object.entries(processEnvironment()).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
@@ -97,8 +97,8 @@ export function heapEnvironment(): Record<string, string> {
 }
 
 /**
- * Replaces this process by itself with Node's options for a server, which V8 takes on its command line only: pid, streams
- * and arguments stay. @param heap Node's options. Returns where that is done already, NODE_OPTIONS set a size, or the platform has no `execve`.
+ * Restarts this process in place with Node's options for a server, which V8 takes only on its command line; pid,
+ * streams and arguments stay. Does nothing if that is done, NODE_OPTIONS sets a size, or `execve` is missing.
  */
 export function limitHeap(heap: () => string[]): void {
   const { execArgv, argv, execPath, execve } = process;
@@ -109,16 +109,15 @@ export function limitHeap(heap: () => string[]): void {
 }
 
 /**
- * Gives back what only the start needed: a nursery full of it, and modules' texts. From then on also what later work left
- * behind, such as the walk of the log after the start, once there is no more of it: V8 collects when it allocates, which a
- * server that does nothing hardly does.
- * @param answered requests so far: a collection would hold up those of a server that has any
+ * Frees the memory of the start: a full nursery, and modules' texts. Later it also frees what other work left behind,
+ * such as the walk of the log, once that has ended: V8 collects when it allocates, which an idle server hardly does.
+ * @param answered requests so far; a collection would delay requests in flight
  */
 export function endStart(answered: () => number): void {
   setFlagsFromString(`${TURBOFAN_CALLS}=${CALLS_OF_V8}`);
   const { gc } = globalThis;
   if (!gc) return;
-  // An ordinary collection keeps the nursery at the size that it has grown to.
+  // An ordinary collection would keep the nursery at the size to which it has grown.
   const collect = () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
   collect();
   let lowest = process.memoryUsage.rss();
@@ -142,9 +141,9 @@ function memoryMbOf(directory: string, tenant: string): number {
   }
 }
 
-/** Of the machine, or of the control group where that has less. */
+/** Of the machine, or of the control group if that has less. */
 function machineBytes(): number {
-  // 0 where there is no limit, and more than the machine has where the group states none.
+  // 0 without a limit, and more than the machine has where the group states none.
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

@@ -10,23 +10,23 @@ import { createStateFolder, statePath, writeWhole } from "../../state/state-dire
 import { isEveryAddress, networkAddress } from "./network-address.ts";
 
 const LIFETIME_MS = 365 * DAY_MS;
-/** A server that is restarted once a month never shows an expired one. */
+/** A server that is restarted at least once a month never shows an expired certificate. */
 const RENEWAL_MS = 30 * DAY_MS;
 /** Clocks of clients may be behind. */
 const BACKDATED_MS = HOUR_MS;
 const LOCK_WAIT_MS = 10_000;
 
-/** The file of a tenant's self-signed certificate, which may be shown; its key lies beside it. */
+/** The file of a tenant's self-signed certificate, which may be public; its key is in a file beside it. */
 export function selfSignedFile(directory: string, tenant: string): string {
   return statePath(directory, "tls", `${tenant}.crt`);
 }
 
 /**
- * A tenant's self-signed certificate, for the loopback names and the host that the server listens on: for every address,
- * this machine's name and its address in the network. It is kept, so that clients that trust it go on doing so, and
- * replaced before it expires or when a name is missing, as after a move to another network.
+ * A tenant's self-signed certificate, for the loopback names and the host that the server listens on; for every
+ * address, also for this machine's name and its network address. It is kept, so that clients can go on trusting it. It
+ * is replaced before it expires, or when a name is missing, such as after a move to another network.
  *
- * @param now milliseconds since 1970
+ * @param now in milliseconds since 1970
  */
 export async function selfSigned(directory: string, tenant: string, host: string, now: number): Promise<Certificate> {
   const file = selfSignedFile(directory, tenant);
@@ -36,7 +36,7 @@ export async function selfSigned(directory: string, tenant: string, host: string
   const kept = await readKept(file, now);
   if (isFit(kept)) return kept;
   createStateFolder(directory, "tls");
-  // Two servers of one tenant that start at once need one certificate with both their hosts.
+  // Two servers of one tenant that start at once need one certificate with both hosts.
   return withLock(
     statePath(directory, "tls", `${tenant}.lock`),
     LOCK_WAIT_MS,
@@ -62,7 +62,7 @@ function keyFile(file: string): string {
   return file.replace(/\.crt$/, ".key");
 }
 
-/** Undefined when there is none, or it cannot be served any more. */
+/** Undefined when there is no certificate, or it can no longer be served. */
 async function readKept(file: string, now: number): Promise<Certificate | undefined> {
   try {
     const [cert, key] = await Promise.all([readFile(file, "utf8"), readFile(keyFile(file), "utf8")]);
@@ -73,7 +73,7 @@ async function readKept(file: string, now: number): Promise<Certificate | undefi
   }
 }
 
-/** Loads its library here, which takes 0.1 s and is needed once a year. */
+/** Loads its library here, because that takes 0.1 s and is needed once a year. */
 async function sign(tenant: string, names: readonly string[], now: number): Promise<Certificate> {
   const { generate } = await import("selfsigned");
   const { cert, private: key } = await generate([{ name: "commonName", value: `pmctl ${tenant}` }], {
@@ -82,7 +82,7 @@ async function sign(tenant: string, names: readonly string[], now: number): Prom
     notBeforeDate: new Date(now - BACKDATED_MS),
     notAfterDate: new Date(now + LIFETIME_MS),
     extensions: [
-      // A client that trusts it trusts this server, and nothing that its key could sign.
+      // A client that trusts the certificate trusts this server, and nothing that its key could sign.
       { name: "basicConstraints", cA: false, critical: true },
       { name: "keyUsage", digitalSignature: true, critical: true },
       { name: "extKeyUsage", serverAuth: true },
@@ -100,7 +100,7 @@ function wholeLines(pem: string): string {
   return `${pem.trimEnd()}\n`;
 }
 
-/** The names of a self-signed certificate, addresses in their short form. */
+/** The names of a self-signed certificate, with addresses in their short form. */
 function namesOf({ cert }: Certificate): string[] {
   const { subjectAltName = "" } = new X509Certificate(cert);
   return subjectAltName.split(", ").map((name) => plainName(name.replace(/^(DNS|IP Address):/, "")));

@@ -7,33 +7,33 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { repeat } from "../../services/background/repeat.ts";
 import { selfSigned, selfSignedFile } from "./self-signed.ts";
 
-/** The certificate that a server shows, reloaded while it serves. */
+/** The certificate of a server, reloaded while it serves. */
 export interface ServedCertificate {
   readonly current: Certificate;
-  /** Then clients have to be given it to trust. */
+  /** Whether clients need the file in order to trust the server. */
   readonly isSelfSigned: boolean;
-  /** The PEM file that clients can be given to trust. */
+  /** The PEM file for clients that should trust the server. */
   readonly file: string;
-  /** Looks for a renewed one until the returned function is called; reports one that cannot be used once. */
+  /** Watches for a renewed certificate until the returned function is called; reports an unusable one once. */
   follow(onRenewed: (certificate: Certificate) => void, onProblem: (error: unknown) => void): () => Promise<void>;
 }
 
 interface CertificateTerms {
   directory: string;
   config: TenantConfig;
-  /** Where the server listens. */
+  /** The host that the server listens on. */
   host: string;
-  /** Whether to sign one where the tenant file names none. */
+  /** Whether to sign a certificate where the tenant file names none. */
   signsOwn: boolean;
   pollMs?: number | undefined;
 }
 
-/** How often the file is read. Short, because commands trust a new file as soon as it is there. */
+/** How often the file is read. Short, because commands trust a new file as soon as it exists. */
 const POLL_MS = 2000;
 
 /**
- * The certificate that a tenant is to be served with; undefined for plain HTTP.
- * @throws ConfigError when the one that the tenant file names cannot be used
+ * The certificate of a tenant's server; undefined for plain HTTP.
+ * @throws ConfigError when the certificate of the tenant file cannot be used
  */
 export async function servedCertificate(terms: CertificateTerms): Promise<ServedCertificate | undefined> {
   const { directory, config, host, signsOwn, pollMs = POLL_MS } = terms;
@@ -53,8 +53,8 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
     file,
     follow(onRenewed, onProblem) {
       const look = async (): Promise<void> => {
-        // By its text, because the times of files do not tell whether they changed. The key may come from a program, so
-        // it is asked for only when the certificate changed.
+        // Compares texts, because the times of files do not show whether they changed. The key may come from a program,
+        // so it is read only when the certificate changed.
         if (!isSelfSigned && textOf(file) === current.cert) return;
         const found = await read();
         if (found.cert === current.cert) return;
@@ -68,17 +68,17 @@ export async function servedCertificate(terms: CertificateTerms): Promise<Served
 
 function textOf(file: string): string | undefined {
   try {
-    // Bounded: a pipe in the file's place would stop the server for ever.
+    // Bounded, because a pipe in the file's place would block the server for ever.
     return readBounded(file, MAX_CERTIFICATE_KIB).bytes.toString("utf8");
   } catch {
-    // Being replaced, or gone: `read` reports which.
+    // Being replaced, or missing: `read` reports which.
     return undefined;
   }
 }
 
 /**
- * What an operator needs to know about a certificate in order to reach the server.
- * @param host what the server has to be asked under; undefined where it answers any
+ * The facts about a certificate that an operator needs in order to reach the server.
+ * @param host the name to ask for; undefined where the server answers to any
  */
 export function describeCertificate(
   { current, isSelfSigned, file }: ServedCertificate,
@@ -91,11 +91,11 @@ export function describeCertificate(
   return [
     `TLS with ${isSelfSigned ? "a self-signed certificate" : "the certificate"} ${shown}, valid until ${until}`,
     `SHA-256 fingerprint ${fingerprint}`,
-    ...(isSelfSigned ? [`Clients have to be told to trust it: curl --cacert ${shown} ${healthFor(url, host)}`] : []),
+    ...(isSelfSigned ? [`To let a client trust it: curl --cacert ${shown} ${healthFor(url, host)}`] : []),
   ].join("\n");
 }
 
-/** The arguments by which curl asks for the health, also under a host that no resolver on this machine knows. */
+/** The arguments of curl for a health request, which work even if no resolver on this machine knows the host. */
 function healthFor(url: string, host: string | undefined): string {
   if (host === undefined) return `${url}/health`;
   const { protocol, hostname, port } = new URL(url);

@@ -18,40 +18,40 @@ export interface ServeOptions extends Pick<ReadyTenant, "id" | "directory" | "co
   port?: number | undefined;
   opsPort?: number | undefined;
   opsHost?: string | undefined;
-  /** How long it goes on serving once it is asked to end. */
+  /** How long the server goes on serving after it is asked to end. */
   drainSeconds?: number | undefined;
-  /** Speak TLS, with a self-signed certificate where the tenant file names none. */
+  /** Speaks TLS, with a self-signed certificate where the tenant file names none. */
   https?: boolean | undefined;
   /** False where another process runs the oracle's sweep. */
   sweep?: boolean | undefined;
   /** Called once the database was found sound, before the port opens. */
   beforeListening?: (() => void) | undefined;
-  /** Lines of JSON on stderr unless given. */
+  /** The log (default: lines of JSON on stderr). */
   log?: Logger;
-  /** Keeps the log's lines from stderr; `pmctl logs` has them. */
+  /** Keeps the log's lines off stderr; `pmctl logs` still shows them. */
   isQuiet?: boolean | undefined;
-  /** The port of several tenants, in place of one of its own. */
+  /** The port of several tenants, in place of the tenant's own. */
   shared?: SharedPort | undefined;
-  /** Of the demo's page with the widget. */
+  /** Options of the demo's page with the widget. */
   playground?: PlaygroundOptions | undefined;
 }
 
-/** A port where the tenant is found by the host of requests, so it answers to its own hosts alone. */
+/** A port that finds the tenant by the request's host, so the tenant answers to its own hosts only. */
 export interface SharedPort {
-  /** Puts the tenant behind the port. */
+  /** Registers the tenant with the port. */
   listen: typeof startServer;
   certificate: ServedCertificate | undefined;
-  /** Lends the connections to its database. */
+  /** Lends connections to the tenant's database. */
   lender: TenantLender;
-  /** What the process knows of the tenant's chain since it was open before. */
+  /** What the process has learnt about the tenant's chain in earlier openings. */
   chainMemory: ChainMemory;
 }
 
-/** What the parts of one server share. */
+/** The parts that one server shares. */
 export interface Serving extends ServeOptions {
   services: TenantServices;
   leases: Leases;
-  /** What `pmctl logs` reads. */
+  /** The files that `pmctl logs` reads. */
   logFiles: LogFiles;
   metrics: Metrics;
   log: Logger;

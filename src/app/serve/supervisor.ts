@@ -3,14 +3,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** When a supervised process is started again. All times in milliseconds. */
+/** When a supervised process is restarted. All times are in milliseconds. */
 export interface RestartPolicy {
-  /** Before the first restart; it doubles with each failure that follows. */
+  /** The pause before the first restart; doubles with each further failure. */
   firstPauseMs: number;
   longestPauseMs: number;
-  /** After a run of this length the next failure counts as the first. */
+  /** A run of this length resets the count of failures. */
   healthyMs: number;
-  /** From SIGTERM to SIGKILL: more than the 25 s that a server may take to drain. */
+  /** The time from SIGTERM to SIGKILL, more than the 25 s that a server may take to drain. */
   stopMs: number;
 }
 
@@ -22,14 +22,14 @@ export const RESTART_POLICY: RestartPolicy = {
 };
 
 export interface SupervisedOptions {
-  /** What to run: Node, with these arguments, asked for each time. */
+  /** Node's arguments, computed for each start. */
   args: () => readonly string[];
   environment: Readonly<Record<string, string>>;
   directory: string;
   policy?: RestartPolicy;
-  /** A line that the process wrote. */
+  /** Receives each line that the process writes. */
   onLine(stream: "stdout" | "stderr", line: string): void;
-  /** Called when the process ended by itself; it is started again after the pause. */
+  /** Called when the process ended by itself; it is restarted after the pause. */
   onRestart(ending: string, pauseMs: number): void;
 }
 
@@ -39,15 +39,15 @@ export function pauseBefore(restart: number, { firstPauseMs, longestPauseMs }: R
 }
 
 /**
- * Keeps one process running until `stop`. The IPC channel closes however this process ends, SIGKILL included, and the
- * child then ends too.
+ * Keeps one process running until `stop`. When this process ends, even by SIGKILL, the IPC channel closes and the child
+ * ends too.
  */
 export class Supervised {
   readonly #options: SupervisedOptions;
   readonly #policy: RestartPolicy;
   readonly #stopping = new AbortController();
   #child: ChildProcess | undefined;
-  /** Resolves once the process was stopped; to false when it had to be killed. */
+  /** Resolves once the process has stopped: to false when it had to be killed. */
   readonly stopped: Promise<boolean>;
 
   constructor(options: SupervisedOptions) {
@@ -60,12 +60,12 @@ export class Supervised {
     return this.#child?.pid;
   }
 
-  /** Repeats the request to end, which a server takes as the end of its draining. */
+  /** Repeats the request to end, which stops a server's draining. */
   hurry(): void {
     this.#child?.kill("SIGTERM");
   }
 
-  /** Asks the process to end, and kills it when it does not. */
+  /** Asks the process to end, and kills it if it does not. */
   async stop(): Promise<boolean> {
     this.#stopping.abort();
     const child = this.#child;
@@ -99,7 +99,7 @@ export class Supervised {
       env: environment,
       cwd: directory,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // A process group of its own: Ctrl-C reaches this process alone, which then stops its children.
+      // A process group of its own: Ctrl-C reaches only this process, which then stops its children.
       detached: true,
     });
     this.#child = child;

@@ -35,16 +35,16 @@ import { readinessOf, type ServeOptions, type Serving } from "./serving.ts";
 export interface TenantServer {
   url: string;
   opsUrl: string;
-  /** Undefined when it speaks plain HTTP. */
+  /** Undefined for plain HTTP. */
   certificate: ServedCertificate | undefined;
   services: TenantServices;
   /** What the operations listener reports about changes and the database. */
   readiness(): Promise<Readiness>;
-  /** Requests that the API has answered. */
+  /** How many requests the API has answered. */
   answered(): number;
   /**
-   * Announces the end to probes and goes on serving for as long as the tenant file says.
-   * @param signal ends the time early
+   * Announces the end to probes, then serves for the time in the tenant file.
+   * @param signal ends that time early
    */
   drain(signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export interface TenantServer {
 
 const STDERR = 2;
 
-/** Serves a tenant that has been applied; it applies nothing itself. */
+/** Serves a tenant that has been applied. */
 export async function serveTenant(options: ServeOptions): Promise<TenantServer> {
   const { directory, config, secrets, database } = options;
   const { auditKey, previousAuditKeys } = secrets;
@@ -109,9 +109,9 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   const stopFollowing = certificate?.follow(
     (renewed) => {
       server.renew(renewed);
-      log.info({ fingerprint: renewed.fingerprint }, "A renewed certificate was taken up");
+      log.info({ fingerprint: renewed.fingerprint }, "The renewed certificate is in use");
     },
-    (error) => log.error({ err: error }, "The certificate was changed and cannot be used; the old one is still shown"),
+    (error) => log.error({ err: error }, "The changed certificate cannot be used; the old one is still shown"),
   );
   await leases.start();
   const closing = startSweeper(
@@ -151,7 +151,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   };
 }
 
-/** @throws Fault INTEGRITY for a log that was set back or has no head, CONFIG_INVALID for another key's */
+/** @throws Fault INTEGRITY for a log that was set back or has no head, CONFIG_INVALID for another log's key */
 async function soundAtStart(services: TenantServices): Promise<Look> {
   try {
     const look = await services.evidence.look();
@@ -159,7 +159,7 @@ async function soundAtStart(services: TenantServices): Promise<Look> {
     if (refusal) throw refusal;
     const { forbids } = services.evidence;
     if (forbids) throw new Fault("INTEGRITY", `The audit log does not hold: ${operatorText(forbids)}`);
-    // Its callers' keys could not be checked either: the log says which there are.
+    // Without a head the keys of API callers could not be checked either: the log says which keys exist.
     if (look.log.head) await services.evidence.requireOurLog(look.log.head);
     return look;
   } catch (error) {
@@ -168,7 +168,7 @@ async function soundAtStart(services: TenantServices): Promise<Look> {
   }
 }
 
-/** Checks the log and the ledger in the background, and pages where one does not hold. */
+/** Checks the log and the ledger in the background, and pages an operator when either does not hold. */
 function watchRecord({ services, leases, metrics, log }: Serving, anchors: AnchorWriter): void {
   const { recordWatch, security, sequencer, evidence } = services;
   recordWatch.start({
@@ -185,7 +185,7 @@ function watchRecord({ services, leases, metrics, log }: Serving, anchors: Ancho
       const off = checks.filter(({ differenceMicro }) => differenceMicro !== 0n).map(({ name }) => name);
       const discrepancy = usdFromMicro(discrepancyOf(checks));
       log.error({ event: "integrity.failed", kind: "ledger", checks: off, discrepancy }, "THE LEDGER DOES NOT ADD UP");
-      // On record no row put back into the database undoes it, for any process.
+      // Once this is on record, putting a row back into the database does not undo it for any process.
       const command = { type: "recordReconciliation", ok: false, discrepancyMicro: discrepancyOf(checks) } as const;
       sequencer
         .submit({ command, actor: SYSTEM_ACTOR })
@@ -248,18 +248,18 @@ function listen(serving: Serving, certificate: ServedCertificate | undefined): P
   );
 }
 
-/** The hosts that the server answers to; none: to any. */
+/** The hosts that the server answers to; empty for any host. */
 function answeredHosts({ config, shared }: Pick<Serving, "config" | "shared">): string[] {
   return shared ? hostsOf(config) : servedHosts(config);
 }
 
-/** Where TLS ends at a proxy, only the proxy knows which requests came by HTTPS. */
+/** If TLS ends at a proxy, only the proxy knows which requests came over HTTPS. */
 function strictTransport({ baseUrl }: TenantConfig, certificate: ServedCertificate | undefined): StrictTransport {
   if (!isOwnDomain(baseUrl)) return false;
   return certificate?.isSelfSigned === false || "forwarded";
 }
 
-/** A browser that remembers HTTPS for a loopback name refuses every plain server of this machine. */
+/** A browser that remembers HTTPS for a loopback name would refuse every plain server of this machine. */
 function isOwnDomain(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === "https:" && !isLoopback(hostname);

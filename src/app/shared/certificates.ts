@@ -11,11 +11,11 @@ type Named = Pick<SharedTenant, "tenant" | "hosts">;
 
 const POLL_MS = 10 * SECOND_MS;
 
-/** The certificates that a port of many tenants shows: each tenant's own, else one that is signed for the tenant's hosts. */
+/** The certificates of a port with many tenants: each tenant's own, or one that is signed for the tenant's hosts. */
 export class Certificates {
   readonly #directory: string;
   readonly #log: Logger;
-  /** The tenant of a host. */
+  /** Finds the tenant of a host. */
   readonly #tenantOf: (host: string) => Named | undefined;
   readonly #known = new Map<string, Promise<ServedCertificate>>();
   readonly #following: (() => void)[] = [];
@@ -26,17 +26,17 @@ export class Certificates {
     this.#tenantOf = tenantOf;
   }
 
-  /** The pair for a client that asks for this name; undefined for a name of no tenant. */
+  /** The key pair for a client that asks for this name; undefined where no tenant has the name. */
   async forName(name: string): Promise<KeyPair | undefined> {
     const tenant = this.#tenantOf(name);
     return tenant && (await this.of(tenant)).current;
   }
 
-  /** The certificate of a tenant, looked at again every ten seconds. */
+  /** The certificate of a tenant, checked again every ten seconds. */
   of(named: Named): Promise<ServedCertificate> {
     const known = this.#known.get(named.tenant) ?? this.#open(named);
     this.#known.set(named.tenant, known);
-    // One that cannot be used is tried again with the next client.
+    // A certificate that failed is tried again with the next client.
     known.catch(() => this.#known.delete(named.tenant));
     return known;
   }
@@ -48,12 +48,12 @@ export class Certificates {
   async #open({ tenant, hosts }: Named): Promise<ServedCertificate> {
     const config = loadTenantFile(tenantPath(this.#directory, tenant));
     let served: ServedCertificate | undefined;
-    // A self-signed one keeps the names that it has.
+    // A self-signed certificate keeps the names that it has.
     for (const host of hosts)
       served = await servedCertificate({ directory: this.#directory, config, host, signsOwn: true, pollMs: POLL_MS });
     invariant(served, "a tenant that a client asked for by name has a host");
     const stop = served.follow(
-      ({ fingerprint }) => this.#log.info({ tenant, fingerprint }, "A renewed certificate was taken up"),
+      ({ fingerprint }) => this.#log.info({ tenant, fingerprint }, "The renewed certificate is in use"),
       (error) => this.#log.error({ tenant, err: error }, "The certificate was changed and cannot be used"),
     );
     this.#following.push(stop);

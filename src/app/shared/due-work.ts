@@ -6,24 +6,24 @@ import { readChanges, readDueIn } from "../../queries/due-work.ts";
 import { inTime } from "./opening-turns.ts";
 import type { SharedTenant } from "./shared-tenant.ts";
 
-/** What the last question to a closed tenant's database found. */
+/** The result of the last question to a closed tenant's database. */
 interface Finding {
   connection: Connection;
-  /** By the monotonic clock; infinite where nothing is due. */
+  /** On the monotonic clock; infinite where no work is due. */
   dueAt: number;
-  /** The database's count of changes before the question; undefined where the server tells none. */
+  /** The database's count of changes before the question; undefined where the server reports none. */
   changes: string | undefined;
 }
 
-/** A tenant is opened this much before its work is due, so that it is done in time. */
+/** A tenant is opened this early, so that its work is done in time. */
 const AHEAD_MS = 15 * SECOND_MS;
-/** How long one question holds up those to other tenants. One to a database that hangs ends by itself. */
+/** The longest delay of other tenants' questions by one. A question to a hanging database ends by itself. */
 const LONGEST_QUESTION_MS = SECOND_MS;
 
 /**
- * Opens closed tenants that have work which no request asks for. A tenant that has closed is asked once when it has some; from
- * then on one statement per database server tells which databases others have changed, such as a command or another server,
- * and only those are asked again.
+ * Opens closed tenants that have work without a request. Each tenant is asked once when it closes. From then on one
+ * statement per database server shows which databases were changed by others, such as a command or another server, and
+ * only their tenants are asked again.
  */
 export class DueWork {
   readonly #findings = new Map<SharedTenant, Finding>();
@@ -34,12 +34,12 @@ export class DueWork {
     this.#signal = signal;
   }
 
-  /** Whether a tenant that is open has nothing to do for a while. */
+  /** Whether an open tenant has no work for a while. */
   async isFree({ open }: SharedTenant): Promise<boolean> {
     return !open || !isDue(await open.server.services.background.read((sql) => readDueIn(sql, open.receivers)));
   }
 
-  /** To be called every ten seconds. */
+  /** Must be called every ten seconds. */
   async round(tenants: Iterable<SharedTenant>): Promise<void> {
     for (const tenant of tenants) {
       tenant.retry();
@@ -70,14 +70,14 @@ export class DueWork {
           this.#findings.set(tenant, { connection, dueAt, changes });
           if (isDue(answer)) this.#open(tenant);
         },
-        // The failure is kept as the tenant's state.
+        // The tenant keeps the failure as its state.
         () => void this.#findings.delete(tenant),
       )
       .finally(() => this.#asking.delete(tenant));
     await inTime(asked, LONGEST_QUESTION_MS);
   }
 
-  /** By the first database that answers: each one knows the figures of all of its server. */
+  /** Asks the first database that answers: each one has the figures of its whole server. */
   async #changes(
     idle: readonly (readonly [SharedTenant, Finding])[],
   ): Promise<ReadonlyMap<string, string> | undefined> {
@@ -87,13 +87,13 @@ export class DueWork {
     try {
       return (await first[0].ask((sql) => readChanges(sql, names))).answer;
     } catch {
-      // Another one is asked the next time.
+      // The next round asks another database.
       this.#findings.delete(first[0]);
       return undefined;
     }
   }
 
-  /** It is asked anew once it is closed again. */
+  /** Forgets the finding: the tenant is asked again once it is closed. */
   #open(tenant: SharedTenant): void {
     this.#findings.delete(tenant);
     tenant.openForDueWork();

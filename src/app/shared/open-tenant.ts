@@ -18,7 +18,7 @@ import { serveTenant, type TenantServer } from "../serve/tenant-server.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { openAsServer, type TenantDatabase } from "../tenant/tenant-database.ts";
 
-/** What the tenants of one process share. */
+/** The parts that the tenants of one process share. */
 export interface SharedPlace {
   directory: string;
   url: string;
@@ -26,17 +26,17 @@ export interface SharedPlace {
   port: number;
   opsUrl: string;
   opsPort: number;
-  /** Of the port's connections, which a tenant counts by its own limits. */
+  /** Reach of the port's connections, which a tenant counts against its own limits. */
   reach: Reach;
   sweep: boolean | undefined;
-  /** The secrets of all tenants, which a tenant's own are held against: no value may be in two places. */
+  /** The secrets of all tenants, for comparison with a tenant's own: no value may be in two places. */
   secrets(environment: Environment, isDoubted: boolean): DirectorySecrets;
-  /** Lends the connections to a tenant's database server. */
+  /** Lends connections to a tenant's database server. */
   lenderOf(databaseUrl: string | undefined): ConnectionLender;
   isDraining(): boolean;
 }
 
-/** A tenant whose database is connected. */
+/** A tenant with a connected database. */
 export interface OpenTenant {
   front: HttpTenant;
   server: TenantServer;
@@ -50,7 +50,7 @@ interface OpenerOptions {
   log: Logger;
 }
 
-/** A tenant's files as they are now, and its database. */
+/** A tenant's present files, and its database. */
 interface ReadTenant extends DeclaredTenant {
   secrets: TenantSecrets;
 }
@@ -59,12 +59,12 @@ const LAST_REQUESTS_MS = 25_000;
 const STEP_MS = 20;
 const STATEMENT_TIMEOUT_MS = 5000;
 
-/** Opens one of the tenants of a process as often as it is needed, each time by its files as they are then. */
+/** Opens one tenant of a process whenever it is needed, with its files at that time. */
 export class TenantOpener {
   readonly #options: OpenerOptions;
-  /** How its database was reached the last time, and what was learnt of its log since. */
+  /** How its database was reached the last time, and what is known of its log since. */
   #known: { url: string | undefined; database: TenantDatabase; chainMemory: ChainMemory } | undefined;
-  /** The lines about it that operators have been told. */
+  /** The lines about the tenant that operators have seen. */
   #told: ReadonlySet<string> = new Set();
 
   constructor(options: OpenerOptions) {
@@ -72,8 +72,8 @@ export class TenantOpener {
   }
 
   /**
-   * Asks the tenant's database while the tenant is closed, by a connection that is closed at once. It may use the reserve.
-   * @param failedBefore reads the other tenants' secrets again, which may have been the reason
+   * Asks a closed tenant's database over a connection that is closed at once. May use the reserve of connections.
+   * @param failedBefore reads the other tenants' secrets again, since they may have caused the failure
    */
   async ask<Value>(
     question: (sql: ReadSql, receivers: readonly string[]) => PromiseLike<Value>,
@@ -94,12 +94,12 @@ export class TenantOpener {
     });
   }
 
-  /** @param isUrgent whether its work may use the reserve of connections */
+  /** @param isUrgent whether the work may use the reserve of connections */
   async open(failedBefore: boolean, isUrgent: () => boolean): Promise<OpenTenant> {
     try {
       return await this.#serve(this.#read(failedBefore), isUrgent);
     } catch (error) {
-      // The database may be elsewhere now, or have to be started.
+      // The database may have moved, or may have to be started.
       this.#known = undefined;
       throw error;
     }
@@ -149,7 +149,7 @@ export class TenantOpener {
     return { front, server, receivers: receiversOf(tenant) };
   }
 
-  /** What an operator has to know of how it is served: said at its first opening, and again when it is not the same. */
+  /** Prints how the tenant is served, at its first opening and whenever that changes. */
   async #tell(server: TenantServer, certificate: ServedCertificate | undefined, { config }: ReadTenant): Promise<void> {
     const { log, place } = this.#options;
     const { database } = await server.readiness();
@@ -162,7 +162,7 @@ export class TenantOpener {
   }
 }
 
-/** Waits for the answers that are under way, and ends what answers. */
+/** Waits for requests in flight, then closes the tenant's listener. */
 async function closeFront(front: HttpTenant): Promise<void> {
   const { door } = front;
   front.beginEnd();

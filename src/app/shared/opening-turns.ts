@@ -4,15 +4,15 @@ import { monotonicMs } from "../../domain/time/clock.ts";
 import { SECOND_MS } from "../../domain/time/units.ts";
 import { Semaphore } from "../../postgres/semaphore.ts";
 
-/** What a tenant is opened for. */
+/** The reason for opening a tenant. */
 export type Purpose = "request" | "due" | "retry";
 
-/** How long an opening takes at most until the tenant counts as failed and others get its turn; its database may hang. */
+/** The longest turn of an opening, such as with a hanging database; then it counts as failed and the next begins. */
 const OPENING_MS = 9 * SECOND_MS;
 
 /**
- * Openings run a few at a time in a process, by what they are for: a crowd of cold requests neither delays work that is due
- * nor is delayed by tenants that failed and are tried again.
+ * Runs a few openings at a time in a process, by their purpose: many cold requests do not delay due work, and failed
+ * tenants that are tried again do not delay the requests.
  */
 export class OpeningTurns {
   readonly #places: Record<Purpose, Semaphore> = {
@@ -21,7 +21,7 @@ export class OpeningTurns {
     retry: new Semaphore(1),
   };
 
-  /** Openings whose turn comes later. */
+  /** How many openings wait for their turn. */
   get waiting(): number {
     return Object.values(this.#places).reduce((sum, { waiting }) => sum + waiting, 0);
   }
@@ -30,7 +30,7 @@ export class OpeningTurns {
     return Object.values(this.#places).reduce((sum, { taken }) => sum + taken, 0);
   }
 
-  /** Opens a tenant in its turn. After the deadline others have the turn although the opening goes on. */
+  /** Opens a tenant in its turn. After the deadline others get the turn, although the opening goes on. */
   async run<Value>(turn: Turn, open: () => Promise<Value>): Promise<Value> {
     const { places, place } = await turn.take(this.#places);
     const opened = open();
@@ -41,12 +41,11 @@ export class OpeningTurns {
   }
 }
 
-/** One opening among the others. */
 export class Turn {
   #purpose: Purpose;
   #moved = new AbortController();
   #hasLeft = false;
-  /** When it came, by the monotonic clock. */
+  /** The start of the turn on the monotonic clock. */
   #since: number | undefined;
 
   constructor(purpose: Purpose) {
@@ -57,19 +56,19 @@ export class Turn {
     return this.#since === undefined;
   }
 
-  /** Whether the opening takes longer than it may. */
+  /** Whether the opening has passed its deadline. */
   get isLate(): boolean {
     return this.#since !== undefined && monotonicMs() - this.#since >= OPENING_MS;
   }
 
-  /** Waits from now on among those of another purpose. What is due stays so. */
+  /** Waits among the openings of another purpose from now on. Due work keeps its purpose. */
   moveTo(purpose: Purpose): void {
     if (this.#purpose === purpose || this.#purpose === "due") return;
     this.#purpose = purpose;
     this.#move();
   }
 
-  /** Gives up the turn, unless it has come. */
+  /** Gives up a turn that has not begun. */
   leave(): void {
     this.#hasLeft = true;
     this.#move();
@@ -92,7 +91,7 @@ export class Turn {
   }
 }
 
-/** Undefined where the work takes longer. */
+/** Undefined when the work takes longer. */
 export async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value | undefined> {
   const waiting = new AbortController();
   const late = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);

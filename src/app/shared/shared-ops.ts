@@ -7,19 +7,19 @@ import type { SharedTenant, TenantStatus } from "./shared-tenant.ts";
 
 interface SharedOpsOptions {
   tenants: ReadonlyMap<string, SharedTenant>;
-  /** What is wrong with the files of other tenants. */
+  /** Problems of the files of tenants that are not served. */
   problems: ReadonlyMap<string, string>;
   /** By database server. */
   lenders: ReadonlyMap<string, ConnectionLender>;
   turns: OpeningTurns;
-  /** Of the process. */
+  /** Metrics of the process. */
   metrics: Metrics;
   isDraining(): boolean;
 }
 
 const STATES = ["idle", "open", "failed"] as const;
 
-/** What the operations listener of a process with many tenants answers. */
+/** The answers of the operations listener of a process with many tenants. */
 export class SharedOps {
   readonly #options: SharedOpsOptions;
 
@@ -41,7 +41,7 @@ export class SharedOps {
     return page(draining ? 503 : 200, body);
   }
 
-  /** What `/readyz` reports about a tenant; undefined for one that is not served here. */
+  /** The answer of `/readyz` for a tenant; undefined for a tenant that is not served here. */
   async readiness(id: string): Promise<OpsPage | undefined> {
     const problem = this.#options.problems.get(id);
     if (problem !== undefined) return page(503, { ok: false, tenant: id, state: "failed", problem });
@@ -51,7 +51,7 @@ export class SharedOps {
     const { hosts: _, ...status } = tenant.status();
     const draining = this.#options.isDraining();
     const ok = status.state === "idle" && !draining;
-    // It is opened by the first request, a change among them.
+    // The first request opens the tenant, and a change may be that request.
     const body = { ok, ...status, draining, server: SERVER_ID, writes: ok, leases: [], database: null };
     return page(ok ? 200 : 503, body);
   }
@@ -69,7 +69,7 @@ export class SharedOps {
     return this.#statuses().reduce((sum, { waiting }) => sum + waiting, 0);
   }
 
-  /** What is lent at each database server, and who waits. */
+  /** Lent connections and waiting clients at each database server. */
   #connections(): object[] {
     return [...this.#options.lenders].map(([server, { count, taken, waiting }]) => {
       return { server, count, taken, waiting: waiting.clients, longestWaitMs: Math.round(waiting.longestMs) };
@@ -124,7 +124,7 @@ function page(status: number, body: object): OpsPage {
   return { status, body: JSON.stringify(body) };
 }
 
-/** One text of several of Prometheus's format: each family stands once, and a tenant's samples get its label. */
+/** Merges texts in Prometheus's format: each family appears once, and a tenant's samples get its label. */
 function mergeMetrics(parts: readonly { text: string; tenant?: string }[]): string {
   const families = new Map<string, { head: string[]; samples: string[] }>();
   for (const { text, tenant } of parts) {

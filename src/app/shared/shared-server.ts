@@ -41,7 +41,7 @@ export interface SharedServerOptions {
   directory: string;
   tenants: readonly string[];
   host: string;
-  /** 0 takes a free one, here and below. */
+  /** 0 takes a free port, here and below. */
   port: number;
   opsHost: string;
   opsPort: number;
@@ -49,11 +49,11 @@ export interface SharedServerOptions {
   https: boolean;
   /** The most connections to one database server. */
   connections: number;
-  /** From the request to end until the port closes; the longest of the tenants' own unless given. */
+  /** The time from the request to end until the port closes (default: the longest of the tenants). */
   drainSeconds?: number | undefined;
   /** False where another process runs the oracle's sweep. */
   sweep?: boolean | undefined;
-  /** Gets a line on a tenant that is not served, or is again. */
+  /** Receives a line when a tenant is not served, or is served again. */
   onNote(line: string): void;
 }
 
@@ -61,31 +61,31 @@ export interface SharedServerOptions {
 export interface SharedServer {
   url: string;
   opsUrl: string;
-  /** Requests so far. */
+  /** How many requests were answered. */
   answered(): number;
-  /** Tells probes that it leaves, and goes on serving for a while. */
+  /** Tells probes that the server is leaving, then serves for a while. */
   drain(signal: AbortSignal): Promise<void>;
-  /** Finishes what is under way and closes every tenant. */
+  /** Finishes running work and closes every tenant. */
   close(): Promise<void>;
 }
 
 const STDERR = 2;
-/** Connections that only work which is due gets, and the questions about it. */
+/** Connections that are reserved for due work and the questions about it. */
 const RESERVED = 4;
-/** The part of the process's descriptors that one tenant's clients may count on, so that they leave some to others. */
+/** The share of the process's file descriptors for one tenant's clients, so that the other tenants keep some. */
 const TENANT_SHARE = 0.5;
 const ROUND_MS = 10 * SECOND_MS;
 const SHORTEST_IDLE_ROUND_MS = 250;
 const LONGEST_IDLE_ROUND_MS = 5 * SECOND_MS;
-/** Between two rounds of the files that had problems, and between two files of a round. */
+/** The pause between two rounds over the files that had problems, and between two files of a round. */
 const READ_AGAIN_MS = 2 * SECOND_MS;
 const BETWEEN_READINGS_MS = 50;
-/** Names the certificate for clients that ask for no tenant's name; no tenant can be called so. */
+/** The certificate's name for clients that ask for no tenant; no tenant can have this name. */
 const NO_TENANT = "_";
 
 /**
- * Serves tenants in this process. Each is opened by its first request, which is found by its host, or when it has work due.
- * @throws ConfigError for a host of two tenants, Fault USAGE when a port cannot be had
+ * Serves tenants in this process. A tenant is opened by its first request, which is found by host, or for due work.
+ * @throws ConfigError for a host of two tenants; Fault USAGE when a port cannot be used
  */
 export async function openSharedServer(options: SharedServerOptions): Promise<SharedServer> {
   const { directory, host, opsHost, https, onNote } = options;
@@ -210,7 +210,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     await listenForItsCommands(tenant);
   }
 
-  /** Commands of the directory find it also while it is idle: what they ask opens it. */
+  /** Commands of the directory find the tenant even while it is closed: their requests open it. */
   async function listenForItsCommands(tenant: SharedTenant): Promise<void> {
     const { tenant: id, hosts } = tenant;
     const loopback = hosts.find((each) => isLoopback(each) && !each.startsWith("*"));
@@ -229,7 +229,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
       });
       commandSockets.push(socket);
     } catch (error) {
-      log.error({ err: error }, "Sockets in .pmctl/servers cannot be created: commands do not find the tenants");
+      log.error({ err: error }, "Cannot create sockets in .pmctl/servers: commands cannot find the tenants");
     }
   }
 
@@ -255,7 +255,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     for (const { open } of tenants.values()) if (open) open.front.door.draining = true;
   }
 
-  /** One whose database hangs holds up no other. */
+  /** Closes tenants in parallel, so that a hanging database delays no other. */
   function closeIdleOnes(): void {
     for (const tenant of tenants.values()) {
       if (looked.has(tenant) || !tenant.isQuietFor(idleMs)) continue;
@@ -265,24 +265,24 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
   }
 
   async function closeUnlessDue(tenant: SharedTenant): Promise<void> {
-    // While its database is away it stays open, so that its state tells.
+    // While its database is unreachable a tenant stays open, so that its state shows this.
     const isFree = await due.isFree(tenant).catch(() => false);
     if (isFree && tenant.isQuietFor(idleMs)) await tenant.close();
   }
 
-  /** One after the other, since a reading holds up requests. */
+  /** Reads one file after the other, since reading delays requests. */
   async function takeUpMended(): Promise<void> {
     for (const [tenant, before] of [...problems]) {
       const config = files.readAgain(tenant);
       if (config) {
         await admit(config);
-        onNote(`${tenant} is served from now on, since its file was mended`);
+        onNote(`${tenant} is served again: its file was fixed`);
       } else if (problems.get(tenant) !== before) onNote(notServed(tenant));
       await sleepUntilAborted(BETWEEN_READINGS_MS, signal);
     }
   }
 
   function notServed(tenant: string): string {
-    return `${tenant} is not served until its file is mended: ${problems.get(tenant)?.split("\n", 1)[0]}`;
+    return `${tenant} is not served until its file is fixed: ${problems.get(tenant)?.split("\n", 1)[0]}`;
   }
 }

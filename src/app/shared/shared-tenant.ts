@@ -21,38 +21,38 @@ type State =
   | { kind: "opening"; opened: Promise<OpenTenant>; turn: Turn }
   | { kind: "open"; open: OpenTenant }
   | { kind: "closing"; closed: Promise<void> }
-  /** @param askAt when a request tries again; `retryAt`, when no request has to */
+  /** @param askAt when a request tries again; `retryAt`: when the process tries again by itself */
   | { kind: "failed"; fault: Fault; askAt: number; retryAt: number };
 
-/** How a tenant stands, as `/tenants` shows it. */
+/** The state of a tenant, as `/tenants` shows it. */
 export interface TenantStatus {
   tenant: string;
   hosts: readonly string[];
   state: "idle" | "open" | "failed";
   problem: string | null;
-  /** Whether other openings go first. */
+  /** Whether it waits for its turn. */
   inTurn: boolean;
-  /** Requests that wait until it is open. */
+  /** How many requests wait for it. */
   waiting: number;
 }
 
-/** A request whose tenant is not open within this time is refused; the opening goes on. */
+/** A request whose tenant does not open within this time is refused; the opening goes on. */
 const REQUEST_WAIT_MS = 2 * SECOND_MS;
-/** A tenant that cannot be opened is tried again after at most this time, so that what is due is late by no more. */
+/** The longest pause before a failed tenant is tried again, and so the longest delay of due work. */
 const LONGEST_PAUSE_MS = 20 * SECOND_MS;
 
-/** A tenant of a process that serves many: opened when it is asked for, closed when it is not, and tried again when it cannot be opened. */
+/** A tenant of a process with many: opened on request, closed when idle, and tried again after a failure. */
 export class SharedTenant {
   readonly tenant: string;
   readonly hosts: readonly string[];
   readonly #options: SharedTenantOptions;
   #state: State = { kind: "idle" };
   #failures = 0;
-  /** Why it was not served, as far as the log has told. */
+  /** The reasons for not serving that the log has already reported. */
   readonly #told = new Set<string>();
   #waiting = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** Set while it is open for work that is due. */
+  /** True while the tenant is open for due work. */
   #isDue = false;
 
   constructor(options: SharedTenantOptions) {
@@ -84,8 +84,8 @@ export class SharedTenant {
   }
 
   /**
-   * Answers a request, after opening the tenant where that is needed.
-   * @param refuse called when it cannot be opened
+   * Answers a request, and opens the tenant first if necessary.
+   * @param refuse called when the tenant cannot be opened
    */
   async handle(req: IncomingMessage, res: ServerResponse, refuse: (fault: Fault) => void): Promise<void> {
     this.#askedAt = monotonicMs();
@@ -102,7 +102,7 @@ export class SharedTenant {
       }
     }
     const { front } = open;
-    // A connection that finds no room among the tenant's own is ended.
+    // A connection beyond the tenant's own limit is closed.
     if (!front.connections.join(req.socket, front.group)) return;
     try {
       front.handle(req, res);
@@ -111,7 +111,7 @@ export class SharedTenant {
     }
   }
 
-  /** Opens it unless it is open. @throws what keeps it from opening, until the pause after a failure is over */
+  /** Opens the tenant unless it is open. @throws the last failure, until the pause after it is over */
   async opened(purpose: Purpose): Promise<OpenTenant> {
     const state = this.#state;
     if (state.kind === "open") return state.open;
@@ -127,28 +127,28 @@ export class SharedTenant {
     return opened;
   }
 
-  /** Opens it for work that is due, which has connections in reserve. */
+  /** Opens the tenant for due work, which may use the reserved connections. */
   openForDueWork(): void {
     this.#isDue = true;
-    // Its failure is kept as the tenant's state, and it is tried again.
+    // The tenant keeps the failure as its state, and is tried again.
     this.opened("due").catch(() => {});
   }
 
-  /** Tries again to open it, where that failed and the pause is over. */
+  /** Opens the tenant again after a failure, once the pause is over. */
   retry(): void {
     const state = this.#state;
-    // The failure is kept as the tenant's state.
+    // The tenant keeps the failure as its state.
     if (state.kind === "failed" && monotonicMs() >= state.retryAt)
       this.opened(this.#isDue ? "due" : "retry").catch(() => {});
   }
 
-  /** Whether nothing was asked of it for so long, and nothing is under way. */
+  /** Whether the tenant had no request for this time, and none is running. */
   isQuietFor(idleMs: number): boolean {
     const isBusy = this.inFlight > 0 || (this.open?.front.streams() ?? 0) > 0;
     return this.open !== undefined && !isBusy && monotonicMs() - this.#askedAt >= idleMs;
   }
 
-  /** Closes it; requests that come meanwhile wait, and open it again. */
+  /** Closes the tenant. Requests that arrive meanwhile wait, and open it again. */
   async close(): Promise<void> {
     const state = this.#state;
     if (state.kind === "closing") return state.closed;
@@ -159,7 +159,7 @@ export class SharedTenant {
     await closed;
   }
 
-  /** Asks the tenant's database while the tenant is closed, by a connection that is closed at once. It may use the reserve. */
+  /** Asks a closed tenant's database over a connection that is closed at once. May use the reserve of connections. */
   async ask<Value>(
     question: (sql: ReadSql, receivers: readonly string[]) => PromiseLike<Value>,
   ): Promise<{ connection: Connection; answer: Value }> {
@@ -205,18 +205,18 @@ export class SharedTenant {
     this.#state = { kind: "failed", fault, askAt: now + RESTART_POLICY.firstPauseMs, retryAt: now + pauseMs };
     if (this.#told.has(fault.message)) return;
     this.#told.add(fault.message);
-    // Nothing is wrong with one that an operator has to apply or to migrate first.
-    if (fault.code === "REFUSED") log.info(`${fault.message}. It is served as soon as that is done`);
-    else log.error({ err: fault, pauseMs }, "The tenant cannot be served; it is tried again after a pause");
+    // A tenant that only has to be applied or migrated is no failure.
+    if (fault.code === "REFUSED") log.info(`${fault.message}. The tenant is served once that is done`);
+    else log.error({ err: fault, pauseMs }, "The tenant cannot be served; the process tries again after a pause");
   }
 
   async #end(opened: Promise<OpenTenant>): Promise<void> {
     try {
-      // What failed to open, or had not had its turn, needs no closing.
+      // A failed opening, or one whose turn has not come, needs no closing.
       const open = await opened.catch(() => undefined);
       await open?.server.close();
     } catch (error) {
-      this.#options.log.error({ err: error }, "The tenant was not closed as it should be");
+      this.#options.log.error({ err: error }, "Closing the tenant failed");
     } finally {
       this.#isDue = false;
       this.#state = { kind: "idle" };
@@ -228,7 +228,7 @@ function faultOf(error: unknown): Fault {
   return error instanceof Fault ? error : new Fault("INTERNAL", String(error), { cause: error });
 }
 
-/** What the public learns of a failure to open: its code, and none of the server's own words. */
+/** The public error of a failed opening: its code, without the server's own text. */
 function publicFault(error: unknown): Fault {
   const isOurs = error instanceof Fault && error.status >= 500 && error.code !== "INTERNAL";
   const code = isOurs ? error.code : "DATABASE_UNAVAILABLE";

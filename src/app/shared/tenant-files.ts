@@ -14,7 +14,7 @@ const SECRETS_AGAIN_MS = 10 * SECOND_MS;
 
 type Seconds = Pick<ConnectionLimits, "headersSeconds" | "bodySeconds" | "idleSeconds" | "writeSeconds">;
 
-/** The files of the tenants that one process serves, and what is wrong with some of them, which keeps no other from being served. */
+/** The files of the tenants of one process. A tenant whose file has problems does not stop the others. */
 export class TenantFiles {
   readonly #directory: string;
   readonly configs: TenantConfig[] = [];
@@ -33,7 +33,7 @@ export class TenantFiles {
     if (repeated.length > 0) throw new ConfigError(repeated);
   }
 
-  /** Reads a file that had problems once more. @returns the tenant, where it may be served from now on */
+  /** Reads a file with problems again. @returns the tenant, if it may be served now */
   readAgain(tenant: string): TenantConfig | undefined {
     const config = this.#read(tenant);
     if (!config) return undefined;
@@ -48,9 +48,9 @@ export class TenantFiles {
   }
 
   /**
-   * The secrets of all tenants of the directory, which a tenant's own are held against. They are read once, since that takes
-   * every tenant's file.
-   * @param isDoubted reads them again from time to time, because the other place of a value may have been mended
+   * The secrets of all tenants of the directory, for comparison with a tenant's own. Read once, since that reads every
+   * tenant's file.
+   * @param isDoubted reads them again from time to time, since the other place of a repeated value may have been fixed
    */
   secrets(environment: Environment, isDoubted: boolean): DirectorySecrets {
     if (!this.#secrets || (isDoubted && monotonicMs() - this.#secretsAt >= SECRETS_AGAIN_MS)) {
@@ -60,7 +60,7 @@ export class TenantFiles {
     return this.#secrets;
   }
 
-  /** The longest times that a tenant allows; what is shorter is a matter of its own. */
+  /** The longest times among the tenants; each tenant enforces its own shorter time itself. */
   longestSeconds(): Seconds {
     const longest = (name: keyof Seconds) =>
       Math.max(DEFAULT_SECONDS[name], ...this.configs.map(({ server }) => server.limits[name] ?? 0));

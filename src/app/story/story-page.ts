@@ -5,22 +5,22 @@ import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import type { Story } from "./tell-story.ts";
 
-/** A story as its page holds it. */
+/** A story in the form of its page. */
 export type SignedStory = Story & { signature: { keyId: string; value: string } };
 
 const SCRIPT = /<script type="application\/json" id="pmctl-story">([^<]*)<\/script>/;
 
-/** The story with a signature by the audit key, which covers all of it. */
+/** Signs all of a story with the audit key. */
 export function signStory(story: Story, key: AuditKey): SignedStory {
   return { ...story, signature: { keyId: key.id, value: signatureOf(story, key) } };
 }
 
-/** The format is fixed, because pages are verified for ever. */
+/** The format is fixed, because old pages must verify for ever. */
 function signatureOf(story: Story, key: AuditKey): string {
   return key.hmac(`pmctl-story-v1\n${canonicalJson(JSON.parse(JSON.stringify(story)) as Json)}`);
 }
 
-/** One page that loads nothing: what people read, and the same as signed data. */
+/** A page that loads nothing: the story for people, and the same story as signed data. */
 export function storyPage(story: SignedStory): string {
   const { tenant, subject, lines, verified, head, signature } = story;
   const title = html(`The story of ${subject.kind} ${subject.key ?? subject.id}`);
@@ -65,26 +65,26 @@ function html(text: string): string {
 }
 
 /**
- * The story of a page, once its signature holds and the page shows what was signed and nothing else.
- * @throws Fault USAGE for what is no such page, CONFIG_INVALID for the page of another key, STORY_CHANGED
+ * Returns the story of a page whose signature holds and which shows exactly what was signed.
+ * @throws Fault USAGE for a file that is not such a page, CONFIG_INVALID for another key's page, STORY_CHANGED
  */
 export async function verifyPage(file: string, keys: readonly AuditKey[]): Promise<SignedStory> {
   const page = readPage(file);
   const story = parseJson(SCRIPT.exec(page)?.[1] ?? "");
-  if (!isSigned(story)) throw new Fault("USAGE", `${file} is no story that pmctl wrote`);
+  if (!isSigned(story)) throw new Fault("USAGE", `${file} is not a story from pmctl`);
   const { signature, ...told } = story;
   const key = keys.find(({ id }) => id === signature.keyId);
   if (!key)
     throw new Fault(
       "CONFIG_INVALID",
-      `${file} is signed with the key ${signature.keyId}, and the tenant's audit keys are ${keys.map(({ id }) => id).join(", ")}`,
+      `${file} is signed with the key ${signature.keyId}, but the tenant's audit keys are ${keys.map(({ id }) => id).join(", ")}`,
     );
   if (signatureOf(told, key) !== signature.value)
     throw new Fault("STORY_CHANGED", `${file} was changed: its signature does not hold`);
   if (storyPage(story) !== page)
     throw new Fault(
       "STORY_CHANGED",
-      `${file} shows something else than what is signed in it: it was changed, or another version of pmctl wrote it`,
+      `${file} shows something else than its signed data: it was changed, or another version of pmctl wrote it`,
     );
   return story;
 }
@@ -101,7 +101,7 @@ function readPage(file: string): string {
   }
 }
 
-/** What else a story holds is covered by the signature. */
+/** The signature covers everything else in a story. */
 function isSigned(value: unknown): value is SignedStory {
   const { signature } = (value ?? {}) as Partial<SignedStory>;
   return typeof signature?.keyId === "string" && typeof signature.value === "string";

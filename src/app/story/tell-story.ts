@@ -9,15 +9,15 @@ import { type Entry, requireSealed } from "../audit/walk-log.ts";
 
 type Filter = Omit<Parameters<Api["listAudit"]>[0], "limit" | "cursor">;
 
-/** The life of a market or a user, as the audit log tells it. */
+/** The life of a market or a user, from the audit log. */
 export interface Story {
   tenant: string;
   subject: { kind: "market" | "user"; id: string; key: string | null };
-  /** By `seq`; payouts have the one of their settlement. */
+  /** In the order of `seq`; a payout has the `seq` of its settlement. */
   lines: StoryLine[];
-  /** Whether the chain held when the story was told. */
+  /** Whether the chain held when the story was read. */
   verified: boolean;
-  /** Hash of the latest entry then. */
+  /** Hash of the latest entry at that time. */
   head: string;
 }
 
@@ -35,8 +35,8 @@ export interface StoryLine {
 const PAGE = 200;
 
 /**
- * @param keys check the seals of all that is told, for a story that is signed
- * @throws Fault MARKET_NOT_FOUND, INTEGRITY for an altered entry, or CONFIG_INVALID where the log was read under another log's keys
+ * @param keys check the seals of all entries, for a story that is signed
+ * @throws Fault MARKET_NOT_FOUND, INTEGRITY for an altered entry, CONFIG_INVALID when another log's keys were used
  */
 export async function tellMarket(tenant: string, id: string, api: Api, keys?: readonly AuditKey[]): Promise<Story> {
   const market = await api.getMarket({ id });
@@ -55,11 +55,11 @@ export async function tellMarket(tenant: string, id: string, api: Api, keys?: re
   return told(tenant, { kind: "market", id, key }, lines, api);
 }
 
-/** The entries that say which key a market has. */
+/** The types of entries that state a market's key. */
 const KEYED: readonly string[] = ["market.created", "market.imported", "market.moved"] satisfies AuditType[];
 
 /**
- * @param keys as of {@link tellMarket}
+ * @param keys as in {@link tellMarket}
  * @throws Fault NOT_FOUND; otherwise as {@link tellMarket}
  */
 export async function tellUser(tenant: string, id: string, api: Api, keys?: readonly AuditKey[]): Promise<Story> {
@@ -105,7 +105,7 @@ async function entriesOf(api: Api, filter: Filter, questions = new Map<string, s
   return entries;
 }
 
-/** The apply that created a market: both entries are of one commit, and so of one instant. */
+/** The apply that created a market: both entries belong to one commit, and have its time. */
 async function applyOf(api: Api, { seq, ts }: Entry): Promise<Entry | undefined> {
   const until = new Date(Date.parse(ts) + 1).toISOString();
   const applies = await entriesOf(api, { type: "config.applied", since: ts, until });
@@ -124,7 +124,7 @@ function amountOf(entry: Entry): number | null {
   return typeof amount === "string" ? Number(amount) : null;
 }
 
-/** What a settlement paid to each of the traders, the largest first: a dollar for each share of the outcome that was held. */
+/** The payouts of a settlement, the largest first: a dollar for each share of the outcome. */
 function payoutsAt(
   entry: Entry,
   trades: readonly { payload: AuditPayloads["trade.executed"] }[],

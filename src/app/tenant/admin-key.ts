@@ -7,23 +7,23 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Recording } from "./actor.ts";
 import type { OperatorTenant } from "./operator-tenant.ts";
 
-/** The key that a command authenticates with at a server. */
+/** The key that a command sends to a server. */
 export interface AdminKey {
   value: string;
-  /** As `pmctl.yaml` names it under `secrets.destinations`; undefined for a kind of secret that cannot stand there. */
+  /** The secret's name for `secrets.destinations` of `pmctl.yaml`; undefined for a kind that cannot be listed. */
   secretName: string | undefined;
 }
 
 /**
- * The admin key of that name. Without a name: the first that has not expired or, where its value is not at hand, the
- * read key of the environment, which is all that a pipeline needs for planning.
- * @throws Fault USAGE for a name that the file does not have, CONFIG_INVALID when the key has expired or has no value here
+ * The admin key with this name. Without a name: the first valid one, or the read key of the environment where that
+ * one's value is missing, since a pipeline needs no more for planning.
+ * @throws Fault USAGE for an unknown name, CONFIG_INVALID when the key has expired or its value is missing
  */
 export function adminKey(tenant: OperatorTenant, name: string | undefined): AdminKey {
   const { id, directory, config, secret } = tenant;
   const index = name === undefined ? firstValid(tenant) : indexOfKey(tenant, name);
   const key = config.keys.admin[index];
-  if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no admin key that is still valid`);
+  if (!key) throw new Fault("CONFIG_INVALID", `The file of ${id} names no valid admin key`);
   if (!isValid(key)) throw new Fault("CONFIG_INVALID", `The admin key ${key.name} of ${id} has expired`);
   try {
     return { value: secret(key.secret, ["keys", "admin", index, "secret"]), secretName: destinationName(key.secret) };
@@ -36,8 +36,8 @@ export function adminKey(tenant: OperatorTenant, name: string | undefined): Admi
 }
 
 /**
- * The command line's idempotency key for changes straight at the database. It is held as a server holds it, by the admin
- * key that the command would show there: a change that was made through one door is known at the other.
+ * The line's idempotency key for changes straight at the database. It is stored like at a server, under the admin key
+ * that the command would send there, so a change through one door is known at the other.
  */
 export function localKey(
   tenant: Pick<OperatorTenant, "config">,

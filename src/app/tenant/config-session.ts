@@ -25,36 +25,36 @@ import { type ReadyTenant, readyTenant } from "./tenant-database.ts";
 import { tenantFeeds } from "./tenant-oracle.ts";
 import { commandOptions } from "./tenant-services.ts";
 
-/** The configuration that is live, and the operations to change it with. */
+/** The live configuration, and the operations that change it. */
 export interface LiveTenant {
   api: Api;
   config: LiveConfig;
-  /** Of the admin key in use; undefined straight at the database, where scopes do not apply. */
+  /** Scopes of the admin key in use; undefined at the database, where scopes do not apply. */
   scopes?: readonly Scope[] | undefined;
   /** The audit log after an entry, as texts of whole lines. */
   logText: LogText;
-  /** Which servers are at work; undefined over HTTP, where one answers. */
+  /** Which servers are running; undefined over HTTP, where one answers. */
   leases?: () => Promise<readonly Lease[]>;
 }
 
-/** The live configuration. A document that another version applied may lack sections, which only the planner's type says. */
+/** Reads the live configuration. A document from another version may lack sections; only the planner's type says so. */
 export async function readLive(api: Api): Promise<LiveConfig> {
   return (await api.getConfig({})) as LiveConfig;
 }
 
-/** A tenant's files, and access to its live configuration over HTTP or straight at its database. */
+/** A tenant's files, and access to its live configuration over HTTP or at its database. */
 export interface ConfigSession extends DeclaredTenant {
-  /** The feeds as the files define them. */
+  /** The feeds of the files. */
   feeds: OracleSetup;
   /** @throws ConfigError naming the keys whose values are missing */
   keys(): readonly ResolvedKey[];
   /** For a plan, which only compares: over HTTP with `--key` or the read key, values of other keys may be missing. */
   keysAtHand(): readonly KeyAtHand[];
-  /** Undefined for a tenant that was never applied: it has no database yet, or an empty one. */
+  /** Undefined for a tenant that was never applied: its database is missing or empty. */
   open(): Promise<LiveTenant | undefined>;
-  /** @throws Fault when no login is at hand that owns the database, so that no apply can be carried out */
+  /** @throws Fault when no available login owns the database, so that no apply is possible */
   requireOwner(): Promise<void>;
-  /** Creates or migrates the database first, then opens it. Over HTTP both are the server's, and nothing is created. */
+  /** Creates or migrates the database first, then opens it. Over HTTP the server has done both. */
   prepare(): Promise<LiveTenant & { migrations: string[] }>;
   close(): Promise<void>;
 }
@@ -63,16 +63,16 @@ export interface ConfigSessionOptions extends DoorOptions {
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
   relativeTimes?: RelativeTimes | undefined;
-  /** The other tenants' secrets, which a command on many tenants shares; each session reads them itself unless given. */
+  /** The other tenants' secrets, which a command on many tenants shares; read by each session unless given. */
   others?: DirectorySecrets | undefined;
 }
 
 /**
  * Opens a tenant for a command about its configuration. A server of this machine that does not know the file's admin
- * key yet is passed by with a note: the key may be new in the file. With `--url`, `--via http`
- * or `--key` the command ends instead, since straight at the database it could do more than the key's scopes allow.
+ * key is skipped with a note, because the key may be new in the file. With `--url`, `--via http` or `--key` the command
+ * ends instead: at the database it could do more than the key's scopes allow.
  *
- * @throws Fault REFUSED when the server is another tenant's
+ * @throws Fault REFUSED when the server belongs to another tenant
  */
 export async function openConfigSession(
   directory: string,
@@ -91,7 +91,7 @@ export async function openConfigSession(
   return overDatabase(await readyTenant(tenant, options.others), recording, localKey(tenant, options));
 }
 
-/** The configuration that a server answers with; undefined for a server that is passed by. */
+/** The configuration from a server; undefined for a server that is skipped. */
 async function liveOver(
   { url, access }: ServerDoor,
   tenant: string,
@@ -110,7 +110,7 @@ async function liveOver(
   return { api, config, scopes: inUse?.scopes, logText: (after) => auditLinesOf(access, after) };
 }
 
-/** With `--key` or a key of its own, a job need not hold the values of the others. */
+/** With `--key` or the read key, a job need not have the values of the other keys. */
 function overHttp(
   tenant: DeclaredTenant,
   live: LiveTenant,
@@ -132,7 +132,7 @@ function overHttp(
   };
 }
 
-/** A session straight at the tenant's database. */
+/** A session at the tenant's database. */
 export function overDatabase(
   ready: ReadyTenant,
   { reason, onSealed }: Recording,
@@ -189,10 +189,10 @@ export function overDatabase(
   };
 }
 
-/** Neither login can read the database: the server's has no rights in it, and the owner's is not at hand. */
+/** Neither login can read the database: the server's has no rights in it, and the owner's is not available. */
 function withoutOwner(refusal: Fault, cause: unknown): unknown {
   if (!(cause instanceof ConfigError)) return cause;
   const lacking = cause.problems.map(({ path, message }) => `${path} ${message}`).join("; ");
-  const told = `${refusal.message}. To look before that, the owner's login is needed: ${lacking}`;
+  const told = `${refusal.message}. To plan before that, pmctl needs the owner's login: ${lacking}`;
   return new Fault(refusal.code, told, { cause });
 }

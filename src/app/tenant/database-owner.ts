@@ -7,8 +7,8 @@ import { type Ownership, readOwnership } from "../../queries/login.ts";
 const TIMEOUT_MS = 10_000;
 
 /**
- * Why the login of a connection cannot do the owner's work; undefined where it can, and where that cannot be known: the
- * database does not exist yet, or does not answer.
+ * Why the login of a connection cannot do the owner's work; undefined where it can. Also undefined where this is
+ * unknown, because the database does not exist yet or does not answer.
  */
 export async function ownerProblem(connection: Connection): Promise<string | undefined> {
   const sql = connect(connection, { name: "owner", max: 1, statementTimeoutMs: TIMEOUT_MS });
@@ -25,7 +25,7 @@ export async function ownerProblem(connection: Connection): Promise<string | und
 
 /**
  * Refuses a serving login that does not exist. Asks through the `postgres` database, because the tenant's may not exist
- * yet; a server that cannot be asked is reported by the next connection.
+ * yet. If the server does not answer, the next connection reports it.
  * @throws Fault CONFIG_INVALID
  */
 export async function requireServerLogin(connection: Connection, server: string): Promise<void> {
@@ -36,18 +36,18 @@ export async function requireServerLogin(connection: Connection, server: string)
   }
 }
 
-/** Whether the database's server has such a login; one that cannot be asked has none. */
+/** Whether the database's server has this login; false for a server that does not answer. */
 export function knowsLogin(connection: Connection, login: string): Promise<boolean> {
   return administer(connection, (sql) => hasLogin(sql, login)).catch(() => false);
 }
 
-/** Why a login is not the owner, worded to follow the field's name; undefined when it is. */
+/** Why a login is not the owner, as the end of a sentence about the field; undefined when it is the owner. */
 export function problemOf({ login, database, isOwner, owner }: Ownership): string | undefined {
   if (isOwner) return undefined;
   return `names the login ${login}, which does not own the database ${database}: ${owner} does`;
 }
 
-/** What to do about a login that is not the owner. @param isNamed whether the tenant file has a `database.ownerUrl` */
+/** How to give pmctl the owner's login. @param isNamed whether the tenant file has a `database.ownerUrl` */
 export function ownerRemedy(isNamed: boolean): string {
   return isNamed
     ? "put the connection string of the owner there"

@@ -17,30 +17,30 @@ export type Via = "auto" | "db" | "http";
 /** The way to a server of the tenant. */
 export interface HttpDoor {
   kind: "http";
-  /** Where traders find it. */
+  /** The server's address for traders. */
   url: string;
-  /** The only way to send a key, a token or a signed body there: its other end is proven. */
+  /** The only way to send a key, a token or a signed body to the server: the other end is proven. */
   fetch: typeof fetch;
-  /** The operator asked for it, so the command does not fall back to the database. */
+  /** Whether the operator asked for this server, so that the command does not fall back to the database. */
   asked: boolean;
 }
 
-/** Which way a command goes to its tenant. */
+/** The way of a command to its tenant. */
 export type Door = { kind: "db" } | HttpDoor;
 
-/** The options of a command about its way to a tenant. */
+/** The options that choose the way to a tenant. */
 export interface DoorOptions {
   via: Via;
   url?: string | undefined;
-  /** The address of the tenant's server in the fleet's file, for commands that go by that. */
+  /** The address of the tenant's server in the fleet's file, for fleet commands. */
   fleetUrl?: string | undefined;
-  /** The admin key of the tenant file that is used over HTTP. */
+  /** The admin key of the tenant file for HTTP. */
   key?: string | undefined;
-  /** The way, where the command has chosen it already. */
+  /** The way, if the command has chosen it already. */
   door?: Door | undefined;
 }
 
-/** A server of the tenant, and what an operator's requests to it need. */
+/** A server of the tenant, with all that an operator's requests need. */
 export interface ServerDoor extends HttpDoor {
   access: {
     url: string;
@@ -52,16 +52,16 @@ export interface ServerDoor extends HttpDoor {
   };
 }
 
-/** Gives the name in `pmctl.yaml` of the secret that a command sends, or signs with. */
+/** Returns the name of the sent or signing secret for `pmctl.yaml`. */
 type SecretName = () => string | undefined;
 
 const PROBE_TIMEOUT_MS = 5000;
 
 /**
- * Chooses the way that a command goes to its tenant, and prepares its requests where that is HTTP.
+ * Chooses the way of a command to its tenant, and prepares its requests if that is HTTP.
  *
- * @param note receives servers that were passed by, a key that is not used, and that the key travels unencrypted
- * @throws Fault as {@link chooseDoor} does, and CONFIG_INVALID or USAGE for an admin key that cannot be used
+ * @param note receives skipped servers, an unused key, and a warning when the key travels unencrypted
+ * @throws the errors of {@link chooseDoor}; Fault CONFIG_INVALID or USAGE for an unusable admin key
  */
 export async function openDoor(
   tenant: OperatorTenant,
@@ -72,27 +72,27 @@ export async function openDoor(
   const door = await chooseDoor(tenant, options, note);
   if (door.kind === "db") {
     if (key === undefined) return door;
-    // Straight at the database no key is asked for, but a wrong name is still refused.
+    // The database needs no key, but a wrong name is still refused.
     indexOfKey(tenant, key);
-    note(`Straight to the database: the key ${key} has no part in this, and nothing is kept to its scopes`);
+    note(`Straight to the database: the key ${key} is not used, and its scopes do not apply`);
     return door;
   }
   const { url, fetch, asked } = door;
   const { value: apiKey, secretName = "the admin key" } = adminKey(tenant, key);
-  const unknownKeyHint = `the server does not take the value of ${secretName.replace(/^env /, "")}; --via db goes straight to the database, where no key is asked for; a value that was ended as leaked has to be replaced by a new one`;
-  // Where the operator asked for this server, the database may be out of reach from here.
+  const unknownKeyHint = `the server rejects the value of ${secretName.replace(/^env /, "")}; --via db goes straight to the database, which needs no key; a value that was ended as leaked must be replaced by a new one`;
+  // If the operator asked for this server, the database may be out of reach from here.
   const insteadOfWaiting = asked ? undefined : "--via db would not wait";
   return { ...door, access: { url, apiKey, fetch, onWait: note, insteadOfWaiting, unknownKeyHint } };
 }
 
 /**
- * Chooses the way: HTTP when `--url`, the tenant's variable or the fleet's file names a server, or one of this directory
- * listens on its socket; else the database.
+ * Chooses HTTP when `--url`, the tenant's variable or the fleet's file names a server, or when a server of this
+ * directory listens on its socket; else the database.
  *
- * @param note receives servers that were passed by, and that what is sent travels unencrypted
- * @param secretName gives the name in `pmctl.yaml` of the secret that is sent or signed with; the admin key's by default
- * @throws Fault USAGE for options that contradict each other or a variable without https, UNREACHABLE or SERVER_UNPROVEN
- * when HTTP was asked for and there is no server; ConfigError when the tenant file names another machine without TLS
+ * @param note receives skipped servers, and a warning when the request travels unencrypted
+ * @param secretName returns the name of the sent or signing secret for `pmctl.yaml`; by default the admin key's
+ * @throws Fault USAGE for contradicting options or a variable without https; UNREACHABLE or SERVER_UNPROVEN when the
+ *   line asks for HTTP and there is no server; ConfigError when the tenant file names another machine without TLS
  */
 export async function chooseDoor(
   tenant: OperatorTenant,
@@ -112,7 +112,7 @@ export async function chooseDoor(
   }
   if (fleetUrl !== undefined) {
     if (via === "db")
-      throw new Fault("USAGE", `${FLEET_FILE} states a server of ${tenant.id}: leave --via db, or its url, out`);
+      throw new Fault("USAGE", `${FLEET_FILE} states a server of ${tenant.id}: leave out --via db, or its url`);
     return elsewhere(requireHttps(fleetUrl, `The url of ${tenant.id} in ${FLEET_FILE}`));
   }
   if (via === "db") return { kind: "db" };
@@ -140,7 +140,7 @@ export async function chooseDoor(
   return { kind: "db" };
 }
 
-/** Why no key goes to a server that may be the tenant's. */
+/** Why no key is sent to a server that may be the tenant's. */
 interface DoorProblem {
   code: FaultCode;
   text: string;
@@ -148,7 +148,7 @@ interface DoorProblem {
   remedy?: string | undefined;
 }
 
-/** Why a server of this directory cannot be talked to; undefined where there is none. */
+/** Why a server of this directory cannot be used; undefined where there is none. */
 export function problemOf(
   tenant: string,
   { failing: [failing], silent: [pid], unproven }: ServersHere,
@@ -163,10 +163,10 @@ export function problemOf(
     return {
       code: "UNREACHABLE",
       text: `The server of ${tenant} at ${new URL(failing.url).host} cannot serve it (${failing.problem})`,
-      remedy: "mend that, and it is tried again within a minute",
+      remedy: "fix that, and the server tries again within a minute",
     };
   if (pid === undefined) return undefined;
-  const text = `The server of ${tenant} (process ${pid}) runs and did not answer within 5 s`;
+  const text = `The server of ${tenant} (process ${pid}) runs, but did not answer within 5 s`;
   return { code: "UNREACHABLE", text, remedy: "try again, or stop it" };
 }
 
@@ -175,8 +175,8 @@ function elsewhere(url: string): Promise<HttpDoor> {
 }
 
 /**
- * `fetch` that verifies certificates, whatever the environment says. Node's own heeds the proxies of the environment, which
- * reach servers elsewhere.
+ * `fetch` that verifies certificates, whatever the environment says. Node's own uses the proxies of the environment,
+ * which are needed for servers elsewhere.
  */
 export async function verifyingFetch(): Promise<typeof fetch> {
   if (certificatesAreVerified()) return fetch;
@@ -187,8 +187,8 @@ export async function verifyingFetch(): Promise<typeof fetch> {
 }
 
 /**
- * The server at `server.host` of the tenant file, where that is another machine. A certificate proves who holds a name, and
- * a tenant file may state any name: only `pmctl.yaml` allows the secret to go there.
+ * The server at `server.host` of the tenant file, if that is another machine. A certificate only proves who owns a
+ * name, and a tenant file may state any name, so `pmctl.yaml` has to allow sending the secret there.
  * @throws ConfigError for a host without TLS
  */
 async function statedElsewhere(
@@ -201,11 +201,11 @@ async function statedElsewhere(
   const hostname = URL.canParse(address) ? new URL(address).hostname : undefined;
   if (hostname !== undefined && isThisMachine(hostname)) return undefined;
   if (tls === undefined) {
-    const message = `is not this machine (${host}), so server.tls has to be set: a key may not travel there in the clear; --url names a server for one command, --via db goes past it`;
+    const message = `is not this machine (${host}), so server.tls has to be set: a key must not travel unencrypted; --url names a server for one command, and --via db goes to the database`;
     throw new ConfigError(source.problems([{ path: ["server", "host"], message }]));
   }
   if (port === 0 || hostname === undefined) return undefined;
-  // The parsed host is the one that is dialled: a user before an @ is no part of it.
+  // The parsed host is the one to connect to: a user before an @ is not part of it.
   const url = `https://${hostname}:${port}`;
   const text = `the process at ${hostname}:${port} is not proven to be the server of ${id}`;
   const unproven = (remedy?: string) => ({ problem: { code: "SERVER_UNPROVEN" as const, text, remedy } });
@@ -222,7 +222,7 @@ async function statedElsewhere(
   }
 }
 
-/** What the operator can do to let the secret go to a host; undefined when it may. */
+/** What the operator can do to allow sending the secret to a host; undefined when it is allowed. */
 function remedyElsewhere(
   { id, directory }: { id: string; directory: string },
   host: string,
@@ -236,7 +236,7 @@ function remedyElsewhere(
   return `if it is yours, ${byName}, or list ${destinationLine(sending)} in ${OPERATOR_FILE} under secrets.destinations`;
 }
 
-/** Undefined also where the secret's value is not at hand, since nothing is sent then. */
+/** Also undefined where the secret's value is missing, since nothing is sent then. */
 function nameAtHand(secretName: SecretName): string | undefined {
   try {
     return secretName();
@@ -246,7 +246,7 @@ function nameAtHand(secretName: SecretName): string | undefined {
   }
 }
 
-/** @param name of the option or variable that holds the address */
+/** @param name of the option or variable with the address */
 export function checkUrl(text: string, name = "--url"): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isFit =
@@ -261,6 +261,6 @@ function requireHttps(text: string, name: string): string {
   if (url.startsWith("https:")) return url;
   throw new Fault(
     "USAGE",
-    `${name} must begin with https://, since nothing proves the server behind http://; a server of this directory is found without it, and --url names any for one command`,
+    `${name} must begin with https://, since nothing proves the server behind http://; pmctl finds a server of this directory without it, and --url names any server for one command`,
   );
 }

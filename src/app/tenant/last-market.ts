@@ -10,12 +10,12 @@ export async function readLastMarket({ directory, id }: Named): Promise<string |
   return text.trim() || undefined;
 }
 
-/** Remembers the market that was just created, for `@last`. The market stands whether or not this can be written. */
+/** Remembers the market that was just created, for `@last`. The market exists even if this cannot be written. */
 export async function keepLastMarket({ directory, id }: Named, market: string): Promise<void> {
   try {
     createStateFolder(directory, "last-market");
     writeWhole(statePath(directory, "last-market", id), `${market}\n`);
   } catch {
-    // A directory that cannot be written, as in a container: `@last` is not known there.
+    // `@last` is unknown in a directory that cannot be written, such as in a container.
   }
 }

@@ -10,37 +10,36 @@ import { loadTenant, loadTenantFile, type Tenant } from "../../config/tenant-fil
 import { openWorkspace, pickTenant, tenantPath } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 
-/** A tenant as the operator's directory describes it, before anything is connected. */
+/** A tenant in the operator's directory, before anything is connected. */
 export interface OperatorTenant {
   id: string;
-  /** The operator's directory. */
   directory: string;
   config: TenantConfig;
   /**
-   * The value of one secret. Commands ask only for those that they use, so a laptop that talks to the server needs no
+   * The value of a secret. Commands only read the secrets that they use, so a laptop that talks to the server needs no
    * more than the admin key.
    *
-   * @param path where the reference is in the tenant file
-   * @throws Fault CONFIG_INVALID naming the variable or file that is missing, and the line
+   * @param path the reference's place in the tenant file
+   * @throws Fault CONFIG_INVALID naming the missing variable or file, and the line
    */
   secret(reference: SecretReference, path: readonly (string | number)[]): string;
 }
 
-/** The same, with the markets that its files declare. */
+/** A tenant with the markets of its files. */
 export interface DeclaredTenant extends OperatorTenant, Tenant {}
 
 /** The connection strings of an external database. */
 export interface DatabaseUrls {
-  /** As the login that serves. */
+  /** For the login that serves. */
   url: string;
-  /** As the owner; undefined where the login that serves is the owner. */
+  /** For the owner; undefined where the login that serves is the owner. */
   ownerUrl: string | undefined;
 }
 
 /**
- * Reads the file of the tenant that a command means.
+ * Reads the file of the command's tenant.
  *
- * @throws Fault NOT_FOUND or USAGE when it is not clear which one is meant; ConfigError when its file is not valid
+ * @throws Fault NOT_FOUND or USAGE when the line does not mean exactly one tenant; ConfigError for an invalid file
  */
 export function readOperatorTenant(named?: string, directory?: string): OperatorTenant {
   const workspace = openWorkspace(directory);
@@ -51,7 +50,7 @@ export function readOperatorTenant(named?: string, directory?: string): Operator
 /**
  * Reads a tenant's file and its market files.
  *
- * @param file of the tenant, where it is not in the directory's own tenants folder
+ * @param file of the tenant, if it is not in the directory's own tenants folder
  * @throws ConfigError with every problem of all files
  */
 export function readDeclaredTenant(directory: string, id: string, file = tenantPath(directory, id)): DeclaredTenant {
@@ -68,7 +67,7 @@ function secretsOf({ source }: TenantConfig, directory: string): OperatorTenant[
   };
 }
 
-/** The value of a secret; undefined where it is not at hand. */
+/** The value of a secret; undefined where it is missing. */
 export function secretAtHand(
   { secret }: Pick<OperatorTenant, "secret">,
   reference: SecretReference,
@@ -105,7 +104,7 @@ export function databaseUrlsOf(tenant: OperatorTenant): DatabaseUrls | undefined
   return { url: statedUrl(tenant, url, "url"), ownerUrl: ownerUrl && statedUrl(tenant, ownerUrl, "ownerUrl") };
 }
 
-/** The connection string of a login; undefined where it is not at hand, or not stated. */
+/** The connection string of a login; undefined where it is missing or not stated. */
 export function databaseUrlAtHand(tenant: OperatorTenant, key: keyof DatabaseUrls): string | undefined {
   const { database } = tenant.config;
   const stated = database === "embedded" ? undefined : database[key];
@@ -119,7 +118,7 @@ export function databaseUrlAtHand(tenant: OperatorTenant, key: keyof DatabaseUrl
 
 /**
  * The connection string in a variable of the environment or of the directory's `.env`.
- * @throws Fault CONFIG_INVALID naming the variable, and holding nothing of its value
+ * @throws Fault CONFIG_INVALID naming the variable, without any part of its value
  */
 export function databaseUrlIn({ config, directory }: OperatorTenant, variable: string): string {
   const { directory: folder, roots } = config.source;
@@ -133,7 +132,7 @@ export function databaseUrlIn({ config, directory }: OperatorTenant, variable: s
   }
 }
 
-/** @throws Fault CONFIG_INVALID naming the secret that is missing, or the part that cannot be used */
+/** @throws Fault CONFIG_INVALID naming the missing secret, or the unusable part */
 function statedUrl({ config, secret }: OperatorTenant, stated: StatedDatabaseUrl, key: keyof DatabaseUrls): string {
   const { source } = config;
   const place = { path: ["database", key], directory: source.directory, roots: source.roots, read: secret };
@@ -142,7 +141,7 @@ function statedUrl({ config, secret }: OperatorTenant, stated: StatedDatabaseUrl
   return url;
 }
 
-/** Where a tenant's anchors are read from: its directory, and the files that the tenant file names. */
+/** The places of a tenant's anchors: its directory, and the files that the tenant file names. */
 export function anchorPlaces({ directory, config }: Pick<OperatorTenant, "directory" | "config">) {
   return { directory, files: anchorFilesOf(config) };
 }

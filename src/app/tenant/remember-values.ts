@@ -1,11 +1,11 @@
 import type { Api } from "../../contract/operations.ts";
 import type { SeenValues } from "./seen-values.ts";
 
-/** Markets and users that a refresh reads, in pages of {@link PAGE}. */
+/** The most markets and users that a refresh reads, in pages of {@link PAGE}. */
 const MOST = 1000;
 const PAGE = 200;
 
-/** The same operations, whose answers leave what they name to the shell's completion. */
+/** The same operations, which also note the names and ids of their answers for the shell's completion. */
 export function rememberingValues(api: Api, seen: SeenValues): Api {
   return {
     ...api,
@@ -37,7 +37,7 @@ export function rememberingValues(api: Api, seen: SeenValues): Api {
   };
 }
 
-/** Reads what completion offers: the markets that are not settled, the keys in force, the first users. */
+/** Reads the values for completion: the unsettled markets, the active keys, the first users. */
 export async function refreshValues(api: Api, seen: SeenValues): Promise<void> {
   const [markets, keys, users] = await Promise.all([
     firstOf((page) => api.listMarkets({ status: "unsettled", ...page })),
@@ -52,7 +52,7 @@ export async function refreshValues(api: Api, seen: SeenValues): Promise<void> {
   seen.note(shown, true);
 }
 
-/** What an operator may write for a market. */
+/** The names that an operator may type for a market. */
 function namesOf({ id, key }: { id: string; key?: string | null | undefined }): string[] {
   return key ? [key, id] : [id];
 }

@@ -5,20 +5,20 @@ import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { createStateFolder, stateDirectory, statePath, writeWhole } from "../../state/state-directory.ts";
 
-/** What shells complete from what answers of this directory's commands showed. */
+/** The kinds of values that shells complete from the answers of this directory's commands. */
 export const SEEN_KINDS = ["markets", "keys", "users"] as const;
 export type SeenKind = (typeof SEEN_KINDS)[number];
 
-/** How long a value is offered after it was seen. */
+/** How long a value is offered after an answer showed it. */
 const LIFE_MS = 60_000;
-/** Values of each kind that are kept, those seen last. */
+/** The most values of each kind that are kept, the latest ones. */
 const MOST_VALUES = 5000;
 const MOST_KIB = 16 * 1024;
 
 interface Seen {
   /** When all values were read last. */
   refreshedAt: number;
-  /** When a reading of all was begun last, whether or not it came to an end. */
+  /** When the last reading of all values began, even if it did not finish. */
   askedAt: number;
   /** Each value with the time at which an answer showed it. */
   values: Record<SeenKind, Record<string, number>>;
@@ -27,8 +27,8 @@ interface Seen {
 const nothing = (): Seen => ({ refreshedAt: 0, askedAt: 0, values: { markets: {}, keys: {}, users: {} } });
 
 /**
- * Names and ids of a tenant that commands of a directory have seen, in `.pmctl/completion`, for the shell's completion. A
- * help for typing and no more: a file that cannot be written or read, or that another user wrote, is none.
+ * A tenant's names and ids that commands of a directory have shown, in `.pmctl/completion`, for the shell's completion.
+ * They only help typing: a file that cannot be written or read, or that another user wrote, is ignored.
  */
 export class SeenValues {
   readonly #directory: string;
@@ -39,7 +39,7 @@ export class SeenValues {
     this.#file = statePath(directory, "completion", `${tenant}.json`);
   }
 
-  /** The values that were seen within the last minute, those in `prefix` alone. */
+  /** The values of the last minute, only those in `prefix`. */
   list(kind: SeenKind, prefix: string): string[] {
     const since = wallClockMs() - LIFE_MS;
     const seen = Object.entries(this.#read().values[kind]);
@@ -47,8 +47,8 @@ export class SeenValues {
   }
 
   /**
-   * Whether all values should be read again: some are about to be forgotten, and no other process has begun to read them.
-   * Notes that the caller begins.
+   * Whether to read all values again: some will expire soon, and no other process has begun to read them. Notes that
+   * the caller begins.
    */
   beginRefresh(): boolean {
     const { refreshedAt, askedAt } = this.#read();
@@ -57,7 +57,7 @@ export class SeenValues {
     return this.#write((seen) => ({ ...seen, askedAt: now }));
   }
 
-  /** Notes what an answer showed. */
+  /** Notes the values of an answer. */
   note(shown: Partial<Record<SeenKind, readonly string[]>>, isAll = false): void {
     const now = wallClockMs();
     this.#write((seen) => ({
@@ -98,12 +98,12 @@ function requireOwn(found: Stats): void {
   if (!isOwn(found)) throw new UnusableFile("belongs to another user");
 }
 
-/** Whether a shell takes a value for one word and no command for an option. */
+/** Whether a shell takes a value for one word, and no command takes it for an option. */
 function isWord(value: string): boolean {
   return /^[^-\p{C}\p{Z}][^\p{C}\p{Z}]{0,254}$/u.test(value);
 }
 
-/** The values that are offered, with those just seen at the end. What is no word is left out. */
+/** The offered values, with the latest at the end. Leaves out texts that are not one word. */
 function added(before: Record<string, number>, shown: readonly string[] = [], now: number): Record<string, number> {
   const values = new Map(Object.entries(before).filter(([, at]) => at >= now - LIFE_MS));
   for (const value of shown) {

@@ -11,27 +11,26 @@ import { auditSecretsOf, type OperatorTenant } from "./operator-tenant.ts";
 
 /** A server of this directory that answered. */
 export interface ServerHere extends ServerFacts {
-  /** The path of its socket. */
   socket: string;
 }
 
 /** The servers of a tenant that run on this machine from its directory. */
 export interface ServersHere {
-  /** Those that serve it with its audit key, the newest process first. */
+  /** Those that serve it with its audit key, the newest first. */
   servers: ServerHere[];
-  /** Those that cannot serve it now, though perhaps other tenants. */
+  /** Servers that cannot serve the tenant now, though perhaps other tenants. */
   failing: ServerHere[];
-  /** Those of another environment of the tenant: their audit key is none of this directory's. */
+  /** Servers of another environment of the tenant, with another audit key. */
   foreign: ServerHere[];
-  /** The processes that accept connections and do not answer. */
+  /** Processes that accept connections and do not answer. */
   silent: number[];
-  /** Why the folder of the sockets proves nothing; undefined where it does, or there is none. */
+  /** Why the folder of the sockets proves nothing; undefined where it does, or where it is missing. */
   unproven?: string;
 }
 
 /**
- * Asks every server of the tenant for its facts, by the sockets below the state directory. Those of processes that were
- * killed refuse the connection, and count for nothing.
+ * Asks every server of the tenant for its facts, by the sockets below the state directory. Ignores sockets of killed
+ * processes, which refuse connections.
  */
 export async function serversHere(tenant: OperatorTenant): Promise<ServersHere> {
   const here: ServersHere = { servers: [], failing: [], foreign: [], silent: [] };
@@ -54,8 +53,8 @@ export async function serversHere(tenant: OperatorTenant): Promise<ServersHere> 
 }
 
 /**
- * Whether a server of the tenant runs: one of this directory that answers, or one anywhere that holds a lease. A lease of a
- * process of this machine that is gone has not run out yet, and counts for nothing.
+ * Whether a server of the tenant runs: one of this directory that answers, or one elsewhere that has a lease. Ignores
+ * an unexpired lease of a process of this machine that has ended.
  */
 export async function isServed(tenant: OperatorTenant, readLeases: () => Promise<readonly Lease[]>): Promise<boolean> {
   const { servers } = await serversHere(tenant);
@@ -63,7 +62,7 @@ export async function isServed(tenant: OperatorTenant, readLeases: () => Promise
   return (await readLeases()).some(({ holder, leftMs }) => leftMs > 0 && !endedHere(holder));
 }
 
-/** The state of a tenant without a server whose file says `server.expected: true`. */
+/** The problem of a tenant without a server whose file says `server.expected: true`. */
 export const UNSERVED = "no server runs for it, and server.expected is true";
 
 function endedHere(holder: string): boolean {
@@ -73,8 +72,8 @@ function endedHere(holder: string): boolean {
 }
 
 /**
- * Whether a key of an audit log is one of the tenant's: staging and production of one directory differ by it, and are not
- * each other's to talk to. Where the audit keys are not at hand, the tenant's name decides alone.
+ * Whether an audit key is one of the tenant's: staging and production in one directory have different keys, and must
+ * not talk to each other's servers. Without the audit keys, only the tenant's name decides.
  */
 function ourKeys(tenant: OperatorTenant): (keyId: string) => boolean {
   try {

@@ -22,14 +22,14 @@ export interface SessionOptions extends DoorOptions {
   reason?: string | undefined;
   idempotencyKey?: string | undefined;
   relativeTimes?: RelativeTimes | undefined;
-  /** For what reads the log as it stands and judges nothing by it: another log's audit key does not end it. */
+  /** For a command that only copies the log: another log's audit key does not stop it. */
   anyAuditKey?: boolean | undefined;
 }
 
 /** A tenant, opened for one command through one of the two doors. */
 export interface TenantSession {
   readonly tenant: OperatorTenant;
-  /** The tenant's services in this process; undefined when the command goes over HTTP. */
+  /** The tenant's services in this process; undefined over HTTP. */
   readonly services: TenantServices | undefined;
   /** The operations, as the operator or on behalf of a user. Changes of the policy expire after `policyTtlSec`; `reason` is another than the session's. */
   api(userId?: string, options?: { policyTtlSec?: number | undefined; reason?: string | undefined }): Api;
@@ -44,7 +44,7 @@ export interface TenantSession {
 const TOKEN_LIFETIME_MS = 5 * 60_000;
 
 /**
- * Opens the tenant that a command means.
+ * Opens the command's tenant.
  *
  * @param note receives what a command waits for
  * @param onReceipt receives each audit entry that the command writes
@@ -94,7 +94,7 @@ async function overDatabase(
   repeatable: LocalKey | undefined,
   note: (message: string) => void,
 ): Promise<TenantSession> {
-  // Before the database is started: a missing secret is reported at once.
+  // Before the database is started, so that a missing secret is reported at once.
   const auditSecrets = auditSecretsOf(tenant);
   const databaseUrl = databaseUrlOf(tenant);
   const [
@@ -118,7 +118,7 @@ async function overDatabase(
   const opened = await openTenant({ ...commandOptions(tenant, connection, auditSecrets), viewBytes: 0 });
   const services = anyAuditKey ? opened : await ofOurLog(opened);
   const stopNoting = onMismatch(({ operation, problem }) =>
-    note(`The answer of ${operation} is not what the contract says (${problem}); it is shown as well as it can be`),
+    note(`The answer of ${operation} does not match the contract (${problem}); the output may be incomplete`),
   );
   const actor = operatorActor();
   return {

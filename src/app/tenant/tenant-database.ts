@@ -19,7 +19,7 @@ import {
   type OperatorTenant,
 } from "./operator-tenant.ts";
 
-/** A tenant's database, connected as the login that serves: for the server, and commands that create nothing in it. */
+/** A tenant's database, connected as the login that serves: for the server, and commands that create nothing. */
 export interface TenantDatabase {
   connection: Connection;
   /** The directory's own cluster, for `database: embedded`. */
@@ -42,9 +42,9 @@ export async function openAsServer(
 }
 
 /**
- * Connects as the database's owner, for what creates, migrates or replaces it.
+ * Connects as the database's owner, for work that creates, migrates or replaces the database.
  * @param urls of an external database; undefined for the embedded one
- * @throws ConfigError when the login that is named is not the owner, Fault CONFIG_INVALID when the one that serves does not exist
+ * @throws ConfigError when the named login is not the owner, Fault CONFIG_INVALID when the serving one is missing
  */
 export async function openAsOwner(
   tenant: OperatorTenant,
@@ -71,9 +71,9 @@ export async function openAsOwner(
 }
 
 /**
- * Connects to the database that a variable names, as its owner. The login that serves the tenant comes along where the
- * server of that database has it.
- * @throws Fault CONFIG_INVALID when the variable is not set, holds no connection string, or names a login that is not the owner
+ * Connects to the database in a variable, as its owner. The login that serves the tenant is included if that database's
+ * server has it.
+ * @throws Fault CONFIG_INVALID when the variable is missing, is no connection string, or does not name the owner
  */
 export async function openStated(tenant: OperatorTenant, variable: string): Promise<OwnedDatabase> {
   const connection = await externalConnection(databaseUrlIn(tenant, variable));
@@ -86,18 +86,18 @@ export async function openStated(tenant: OperatorTenant, variable: string): Prom
   return { connection, server: serves ? login : undefined };
 }
 
-/** A tenant with its secrets and its database: what serving it and applying to it need. */
+/** A tenant with its secrets and its database, for serving it and applying to it. */
 export interface ReadyTenant extends DeclaredTenant {
   secrets: TenantSecrets;
   database: TenantDatabase;
-  /** The database as its owner. @throws ConfigError when the owner's connection string is missing */
+  /** Connects as the owner. @throws ConfigError when the owner's connection string is missing */
   openAsOwner(): Promise<OwnedDatabase>;
 }
 
 /**
- * Resolves all of a tenant's secrets and reaches its database.
- * @param others with the other tenants' secrets, which a command on many tenants shares
- * @throws ConfigError with every secret that is missing
+ * Resolves all of a tenant's secrets and connects to its database.
+ * @param others the other tenants' secrets, which a command on many tenants shares
+ * @throws ConfigError with every missing secret
  */
 export async function readyTenant(tenant: DeclaredTenant, others?: DirectorySecrets): Promise<ReadyTenant> {
   const { config, directory } = tenant;

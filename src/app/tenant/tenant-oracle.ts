@@ -9,14 +9,14 @@ import { readOracleGauges } from "../../queries/oracle.ts";
 import { type OracleSetup, oracleSetup } from "../../services/feeds.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
-/** The feeds that a tenant's file describes, the built-in ones among them. */
+/** The feeds of a tenant's file, including the built-in ones. */
 export function tenantFeeds(config: TenantConfig): OracleSetup {
   const { oracle, network } = config;
   const pushed = Object.entries(oracle.sources).flatMap(([name, { push }]) => (push ? [name] : []));
   return oracleSetup(oracle.venues, pushed, network, statedSources(config).lacking, priceDefinitions(config));
 }
 
-/** The sources of a tenant's file, without the values of its secrets: they decide what a source answers, not which can be asked. */
+/** The sources of a tenant's file without its secrets, which do not change what a source answers. */
 export function statedSources(config: TenantConfig): SourceSet {
   return tenantSources(
     config,
@@ -25,15 +25,15 @@ export function statedSources(config: TenantConfig): SourceSet {
 }
 
 /**
- * Which price each source of the file is. The host is left out, because a service moves more often than it changes;
- * so are headers and timeouts, which decide whether there is an answer and not what it says.
+ * The definition of each source's price. Leaves out the host, because a service moves more often than it changes, and
+ * headers and timeouts, which decide whether there is an answer but not its content.
  */
 function priceDefinitions({ oracle }: TenantConfig): Map<string, Json> {
   return new Map(
     Object.entries(oracle.sources).map(([name, { url, price, conf, time, okWhen, simulated, push, upstream }]) => {
       const place = url?.replace(/^[a-z]+:\/\/[^/?#]*/i, "");
       const stated = { place, price, conf, time, okWhen, simulated, push, upstream };
-      // Through JSON, which leaves out what is not stated.
+      // Through JSON, which drops undefined values.
       return [name, JSON.parse(JSON.stringify(stated)) as Json];
     }),
   );
@@ -41,7 +41,7 @@ function priceDefinitions({ oracle }: TenantConfig): Map<string, Json> {
 
 type SourceSecrets = Pick<OracleSecrets, "sourceHeaders" | "sourceQueries">;
 
-/** The sources that a tenant can use, and what others would need. */
+/** The sources that a tenant can use, and the settings that other sources lack. */
 function tenantSources({ oracle }: TenantConfig, { sourceHeaders, sourceQueries }: SourceSecrets): SourceSet {
   const overrides = Object.entries(oracle.sources).map(([name, source]) => [
     name,
@@ -69,7 +69,7 @@ export function openOracle(
   };
 }
 
-/** How many markets are held, and the age of each feed's newest observation; feeds without a recent one are left out. */
+/** The number of held markets, and the age of each feed's newest observation; leaves out feeds without a recent one. */
 export async function oracleGauges({
   pool,
   oracle,

@@ -9,19 +9,19 @@ import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type OperatorTenant, secretAtHand } from "./operator-tenant.ts";
 
-/** A secret that the tenant file refers to. */
+/** A secret of the tenant file. */
 export interface FileSecret {
-  /** Dotted, as in the file. */
+  /** The dotted path in the file. */
   name: string;
   type: string;
   reference: string;
-  /** Null when the value is not at hand here. */
+  /** Null when the value is missing here. */
   fingerprint: string | null;
-  /** Of an API key: what the file calls it. */
+  /** For an API key: its name in the file. */
   keyName?: string | undefined;
 }
 
-/** Every secret of a tenant's file: where it is kept, and a fingerprint where the value can be read. */
+/** Every secret of a tenant's file: its place, and a fingerprint where the value can be read. */
 export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   const read = (reference: SecretReference, path: Path) => secretAtHand(tenant, reference, path);
   const secretOfAudit = read(tenant.config.audit.key, ["audit", "key"]);
@@ -31,9 +31,9 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
     const value = read(reference, path);
     const shown = () => {
       if (value === undefined) return null;
-      // The id that audit entries name their key by, so that the two can be compared.
+      // The key's id in audit entries, so that the two can be compared.
       if (type === "audit") return auditKey(value).id;
-      // The same as in plans, which know only the hash of a stored key.
+      // The same fingerprint as in plans, which only know the hash of a stored key.
       if (type === "key") return keyFingerprint(hashApiKey(value));
       return secretOfAudit === undefined ? null : fingerprint(value, secretOfAudit);
     };
@@ -46,23 +46,23 @@ export function listFileSecrets(tenant: OperatorTenant): FileSecret[] {
   });
 }
 
-/** How a secret of the tenant file is replaced, step by step. */
+/** The steps that replace a secret of the tenant file. */
 export interface FileRotation {
   type: "webhook" | "audit";
   /** The variable for the new value. */
   variable: string;
   key: string;
-  /** The lines of the tenant file that change, as they should become. */
+  /** The lines of the tenant file after the change. */
   yaml: string;
   steps: string[];
 }
 
 /**
- * Plans the replacement of a secret that the tenant file refers to. Changes nothing: the operator puts the value where
- * secrets are kept, and edits the file under version control.
+ * Plans the replacement of a secret of the tenant file. Changes nothing: the operator stores the value, and edits the
+ * file under version control.
  *
  * @param key the new value
- * @throws Fault USAGE when every inbound endpoint has secrets of its own and none is named
+ * @throws Fault USAGE when every inbound endpoint has its own secrets and the line names none
  */
 export function planFileRotation(
   tenant: OperatorTenant,
@@ -79,25 +79,25 @@ export function planFileRotation(
   const sealing = `key: { env: ${variable} }`;
   const previous = `previous: [${[audit.key, ...audit.previous].map(inline).join(", ")}]`;
   const steps = [
-    `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
-    `First let every server know it: put { env: ${variable} } into \`previous\` beside ${at("audit", "key")}, ${APPLY}, and start the servers again, one after the other`,
-    `Then let the audit key at ${at("audit", "key")} read: ${sealing}`,
+    `Put the new value where the server reads it, such as .env: ${variable}=${key}`,
+    `First let every server read it: put { env: ${variable} } into \`previous\` beside ${at("audit", "key")}, ${APPLY}, and start the servers again, one after the other`,
+    `Then change the audit key at ${at("audit", "key")} to: ${sealing}`,
     source.states(["audit", "previous"])
-      ? `Let the list at ${at("audit", "previous")} read: ${previous}`
-      : `Put beside it: ${previous}`,
-    "Start the servers again, one after the other. The old key stays in `previous` for ever: it sealed what was written.",
+      ? `Change the list at ${at("audit", "previous")} to: ${previous}`
+      : `Add below it: ${previous}`,
+    "Start the servers again, one after the other. The old key stays in `previous` for ever, because it sealed the earlier entries.",
   ];
   return { type, variable, key, yaml: `${sealing}\n${previous}`, steps };
 }
 
-/** A variable that the file did not read before is for the operator to accept. */
+/** The operator must accept a variable that the file did not read before. */
 const APPLY = "`pmctl apply --accept-loosening` (the plan lists the new variable)";
 
 function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint | undefined, key: string): FileRotation {
   const { config } = tenant;
   const lists = INBOUND_ENDPOINTS.map((each) => inboundSecretsOf(config, each));
   if (endpoint === undefined && lists.every(({ isShared }) => !isShared))
-    throw new Fault("USAGE", `Every endpoint has secrets of its own: add --endpoint ${INBOUND_ENDPOINTS.join("|")}`);
+    throw new Fault("USAGE", `Every endpoint has its own secrets: add --endpoint ${INBOUND_ENDPOINTS.join("|")}`);
   const { references, path } = endpoint ? inboundSecretsOf(config, endpoint) : sharedInboundSecrets(config);
   const usable = references.filter((reference, index) => isUsable(tenant, reference, [...path, index]));
   const own = path.length > 3 && endpoint ? `${endpoint.toUpperCase()}_` : "";
@@ -106,18 +106,18 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
   const unfit = references.filter((reference) => !usable.includes(reference)).map(describeReference);
   const { file, line } = config.source.positionOf(path, true);
   const steps = [
-    `Put the new value where the server finds it, such as .env: ${variable}=${key}`,
+    `Put the new value where the server reads it, such as .env: ${variable}=${key}`,
     ...(unfit.length > 0
       ? [
-          `${unfit.join(" and ")} cannot stay beside it: no server starts with a secret of this shape, so it is replaced at once`,
+          `${unfit.join(" and ")} cannot stay beside it: no server starts with a secret of this form, so the new value replaces it at once`,
         ]
       : []),
-    `Let ${file}:${line} read: ${yaml}`,
+    `Change ${file}:${line} to: ${yaml}`,
     `Run ${APPLY}`,
     ...(usable.length > 0
       ? [
-          "Start the servers again, one after the other: from then on the old value and the new one are accepted.",
-          "Give the new value to the providers. When they sign with it, take the old reference out of the file.",
+          "Start the servers again, one after the other: from then on they accept the old value and the new one.",
+          "Give the new value to the providers. When they sign with it, remove the old reference from the file.",
         ]
       : [
           "Give the new value to the providers, and start the servers: until a provider signs with it, its webhooks are answered 401, and it has to send them again.",
@@ -126,13 +126,13 @@ function planWebhookRotation(tenant: OperatorTenant, endpoint: InboundEndpoint |
   return { type: "webhook", variable, key, yaml, steps };
 }
 
-/** Whether a server would accept it; a value that is not at hand is taken to be sound. */
+/** Whether a server would accept the secret; a missing value counts as good. */
 function isUsable(tenant: OperatorTenant, reference: SecretReference, path: Path): boolean {
   const value = secretAtHand(tenant, reference, path);
   return value === undefined || kindOf(path).problemOf(value) === undefined;
 }
 
-/** `ACME_KEY` as `ACME_KEY_2`, or the next number that no reference of the file uses. */
+/** Turns `ACME_KEY` into `ACME_KEY_2`, or the next number that no reference of the file uses. */
 function freeVariable({ id, config }: OperatorTenant, current: SecretReference | undefined, usual: string): string {
   const name = current && "env" in current ? current.env : `${environmentPrefix(id)}_${usual}`;
   const taken = new Set(secretPlaces(config).map(({ reference }) => ("env" in reference ? reference.env : "")));

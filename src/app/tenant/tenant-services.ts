@@ -23,7 +23,7 @@ export function serviceOptions(
   };
 }
 
-/** The same for one command. */
+/** The options for one command. */
 export function commandOptions(...tenant: Parameters<typeof serviceOptions>): ReturnType<typeof serviceOptions> {
   return { ...serviceOptions(...tenant), connections: OF_A_COMMAND };
 }

@@ -8,10 +8,10 @@ import type { OperatorTenant } from "./operator-tenant.ts";
 export const LONGEST_TOKEN_MS = DAY_MS;
 
 /**
- * A token that lets its bearer act as a user, signed with the tenant's own secret.
+ * Signs a token that lets its bearer act as a user, with the tenant's own secret.
  *
- * @param now milliseconds since the epoch, as is `expiresAt` of the result, on a whole second
- * @throws Fault USAGE when the user's id is not valid, or the tenant's tokens come from elsewhere
+ * @param now in milliseconds since 1970, like `expiresAt` of the result, which is a whole second
+ * @throws Fault USAGE when the user's id is invalid, or another issuer makes the tenant's tokens
  */
 export async function mintUserToken(
   { config, secret }: Pick<OperatorTenant, "config" | "secret">,
@@ -21,7 +21,7 @@ export async function mintUserToken(
 ) {
   const { jwt } = config.auth;
   if (!("secret" in jwt))
-    throw new Fault("USAGE", `Only the issuer of the tokens of ${config.tenant} (${jwt.algorithm}) can make one`);
+    throw new Fault("USAGE", `Only the issuer of the tokens of ${config.tenant} (${jwt.algorithm}) can make a token`);
   const subject = requireUserId(userId);
   const { SignJWT } = await import("jose");
   const issuedAt = Math.floor(now / 1000);
@@ -37,7 +37,7 @@ export async function mintUserToken(
   return { token: await claims.sign(key), expiresAt: expiresAt * 1000 };
 }
 
-/** @throws Fault USAGE when no user can have this id */
+/** @throws Fault USAGE for an invalid user id */
 export function requireUserId(text: string): string {
   const user = UserId.safeParse(text, { error: jsonSentence });
   if (user.success) return user.data;

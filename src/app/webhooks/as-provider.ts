@@ -17,7 +17,7 @@ import { type SampleWebhook, sampleFields } from "./webhook-samples.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** `v1` is the X-Signature of the interface specification, `v2` Standard Webhooks, which signs the time too. */
+/** `v1` is the X-Signature of the interface specification; `v2` is Standard Webhooks, which also signs the time. */
 export type Scheme = "v1" | "v2";
 
 /** The scheme that an endpoint accepts; `v1` where it accepts both. */
@@ -29,15 +29,15 @@ interface SendOptions {
   scheme?: Scheme | undefined;
   via: Via;
   url?: string | undefined;
-  /** The admin key of the tenant file by which the operator acts as the provider. */
+  /** The admin key of the tenant file with which the operator acts for the provider. */
   key?: string | undefined;
   asProvider?: boolean | undefined;
   reason?: string | undefined;
 }
 
 /**
- * Outside of a sandbox a made-up webhook forges money or standing, so the operator stands in for the provider with a key
- * and a reason.
+ * Outside of a sandbox an invented webhook would forge money or standing, so the operator needs a key and a reason to
+ * act for the provider.
  * @throws Fault USAGE
  */
 export function checkStandingIn(
@@ -51,19 +51,19 @@ export function checkStandingIn(
   if (!asProvider)
     throw new Fault(
       "USAGE",
-      `${event} changes money or standing, and ${id} is no sandbox: what a provider has really said is sent with ${words}, under your key`,
+      `${event} changes money or standing, and ${id} is not a sandbox: send what a provider has really reported with ${words}, under your key`,
     );
   const isNamed = set.some((assignment) => assignment.startsWith("provider="));
   if (hasProvider && !isNamed)
-    throw new Fault("USAGE", "The audit log names the provider whose word this is: add --set provider=NAME");
+    throw new Fault("USAGE", "The audit log names the provider of this event: add --set provider=NAME");
 }
 
 /**
- * Sends a webhook to the tenant's running server, signed as its provider would.
+ * Sends a webhook to the tenant's running server, signed as its provider would sign it.
  *
- * @param note receives servers that were passed by
- * @throws Fault USAGE, UNREACHABLE when no server answers, SERVER_UNPROVEN when it may be another process; the server's own
- * refusal
+ * @param note receives skipped servers
+ * @throws Fault USAGE; UNREACHABLE when no server answers; SERVER_UNPROVEN when the process may be another one; the
+ *   server's own error
  */
 export async function sendAsProvider(
   tenant: OperatorTenant,
@@ -71,8 +71,8 @@ export async function sendAsProvider(
   { scheme, via, url, key, asProvider, reason }: SendOptions,
   note: (message: string) => void,
 ): Promise<{ url: string; status: number }> {
-  if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave --via db out");
-  // A signed deposit is worth money to a process that receives it, so it goes only where its secret may go.
+  if (via === "db") throw new Fault("USAGE", "Webhooks arrive over HTTP: leave out --via db");
+  // A signed deposit is worth money to any process that receives it, so it goes only where its secret may go.
   const secretName = () => {
     const [secret] = signingSecretsOf(tenant, sample.endpoint).references;
     return secret && destinationName(secret);
@@ -89,7 +89,7 @@ export async function sendAsProvider(
   return { url: target, status: response.status };
 }
 
-/** By these the server knows the operator who stands in for the provider. Headers are Latin-1; the server reads UTF-8. */
+/** Headers that identify the operator to the server. Headers are Latin-1, and the server reads them as UTF-8. */
 function operatorHeaders(apiKey: string, reason: string): Record<string, string> {
   return { "x-api-key": apiKey, "audit-reason": Buffer.from(reason).toString("latin1") };
 }
@@ -102,7 +102,7 @@ async function signatureOf(
 ): Promise<Record<string, string>> {
   const secret = () => firstSecret(tenant, signingSecretsOf(tenant, endpoint));
   if (endpoint === "stripe") {
-    if (scheme) throw new Fault("USAGE", "Stripe signs in its own way: leave --scheme out");
+    if (scheme) throw new Fault("USAGE", "Stripe has its own signature: leave out --scheme");
     return { "stripe-signature": await signAsStripe(body, secret(), wallClockMs()) };
   }
   if ((scheme ?? schemeTaken(tenant, endpoint)) === "v2") return signMessageOf(Buffer.from(body), secret(), {});
@@ -131,17 +131,16 @@ async function post(
 
 export interface SignOptions {
   scheme?: Scheme | undefined;
-  /** The endpoint whose secret signs; v2 needs it, v1 takes the shared secret without it. */
+  /** The endpoint whose secret signs; v2 requires it, and v1 uses the shared secret without it. */
   endpoint?: InboundEndpoint | undefined;
   id?: string | undefined;
-  /** Seconds since the epoch. */
+  /** In seconds since 1970. */
   timestamp?: number | undefined;
 }
 
-/** The signature headers of a body. */
 export type Signed = { signature: string } | { scheme: "v2"; headers: SignedHeaders };
 
-/** @throws Fault USAGE for options that the scheme does not take, CONFIG_INVALID when there is no secret to sign with */
+/** @throws Fault USAGE for options that the scheme does not take, CONFIG_INVALID when no secret can sign */
 export function signAsProvider(
   tenant: OperatorTenant,
   body: Buffer,
@@ -149,7 +148,7 @@ export function signAsProvider(
 ): Signed {
   const scheme = asked ?? schemeTaken(tenant, endpoint);
   if (scheme !== "v2" && (id !== undefined || timestamp !== undefined))
-    throw new Fault("USAGE", "--id and --timestamp are signed by --scheme v2 only");
+    throw new Fault("USAGE", "--id and --timestamp are for --scheme v2");
   if (scheme === "v2" && endpoint === undefined)
     throw new Fault("USAGE", `--scheme v2 needs --endpoint: one of ${INBOUND_ENDPOINTS.join(", ")}`);
   const { config } = tenant;
@@ -166,15 +165,15 @@ function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<Sig
 }
 
 /**
- * Whether an active secret makes this X-Signature.
- * @param endpoint the one whose secrets count; those of all unless given
+ * Whether this X-Signature belongs to an active secret.
+ * @param endpoint whose secrets to check (default: those of all endpoints)
  */
 export function isSignedByProvider(
   tenant: OperatorTenant,
   { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
 ): boolean {
   const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
-  // The shared list is read once, though several endpoints take it.
+  // Reads the shared list once, although several endpoints use it.
   const named = new Map(lists.map((list) => [formatPath(list.path), list]));
   const secrets = [...named.values()].flatMap(({ references, path }) =>
     references.map((reference, index) => tenant.secret(reference, [...path, index])),
@@ -189,7 +188,7 @@ function signingSecretsOf({ config }: OperatorTenant, endpoint: SampleWebhook["e
   return { references: config.webhooks.inbound.stripe, path: ["webhooks", "inbound", "stripe"] };
 }
 
-/** @throws Fault CONFIG_INVALID when the tenant file names none, or its value is not at hand */
+/** @throws Fault CONFIG_INVALID when the tenant file names no secret, or its value is missing */
 function firstSecret(tenant: OperatorTenant, { references, path }: References): string {
   const [first] = references;
   if (!first) throw new Fault("CONFIG_INVALID", `The file of ${tenant.id} names no ${formatPath(path)}`);

@@ -13,32 +13,31 @@ export interface ForwardOptions {
   forwardTo: string;
   events: readonly WebhookEventType[];
   secret: string;
-  /** How often the log is read. */
+  /** The pause between two reads of the log. */
   pollMs: number;
-  /** Whether an entry that was read would outlive the database's server. */
+  /** Whether an entry would survive the loss of the database's server. */
   isConfirmed: (seq: number) => Promise<boolean>;
   signal: AbortSignal;
 }
 
 const TIMEOUT_MS = 10_000;
 
-/** Derived, so that a program under development is configured once; no receiver of the tenant file has this secret. */
+/** Derived, so that a program under development is configured once. No receiver of the tenant file has this secret. */
 export function listenSecret(auditSecret: string): string {
   return `whsec_${createHmac("sha256", auditSecret).update("pmctl webhook listen v1").digest("base64")}`;
 }
 
-/** The answer to one event. */
 export interface Forwarded {
   id: string;
   type: string;
-  /** Null when no answer came. */
+  /** Null if the receiver did not respond. */
   status: number | null;
   problem?: string;
 }
 
 /**
- * Forwards the events from now on, in order, each once and without a second attempt: for development. An entry that only
- * the primary has is left for a later round: if it is lost with the primary, others take its place in the log.
+ * Forwards new events in order, each once and without a second attempt: for development. Leaves an entry that only the
+ * primary has to a later round, because it could be lost with the primary and replaced by others.
  */
 export async function* forwardEvents(options: ForwardOptions, api: Api): AsyncGenerator<Forwarded> {
   const { events, pollMs, signal, isConfirmed } = options;

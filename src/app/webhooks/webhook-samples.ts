@@ -5,20 +5,19 @@ import { nearest } from "../../domain/nearest.ts";
 
 type Mapping = { [key: string]: unknown };
 
-/** A provider's webhook, ready to be signed. */
+/** A provider's webhook before it is signed. */
 export interface SampleWebhook {
-  /** Of the secret that signs it; Stripe has a signature of its own. */
+  /** The endpoint whose secret signs the webhook; Stripe has its own signature. */
   endpoint: InboundEndpoint | "stripe";
-  /** Of the endpoint, without the tenant's id at its end. */
+  /** Path of the endpoint, without the tenant's id at its end. */
   path: string;
   body: Mapping;
 }
 
-/** What distinguishes two events of one kind. */
+/** The values that distinguish two events of one kind. */
 interface SampleSeed {
-  /** Unique. */
   id: string;
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since 1970. */
   now: number;
 }
 
@@ -41,7 +40,7 @@ const deposit = ({ id }: SampleSeed): Mapping => ({
   txRef: `test-${id}`,
 });
 
-/** For a source of kind `push` of the tenant file; the price is text, which keeps every digit. */
+/** For a source of kind `push` of the tenant file. The price is a text, which keeps every digit. */
 const oraclePrice = ({ now }: SampleSeed): Mapping => ({
   source: "desk",
   id: "test",
@@ -49,7 +48,7 @@ const oraclePrice = ({ now }: SampleSeed): Mapping => ({
   observedAt: new Date(now).toISOString(),
 });
 
-/** The object of each Stripe event, with the fields that are read. */
+/** The object of each Stripe event, with the fields that the server reads. */
 const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = {
   "payment_intent.succeeded": ({ id }) => ({
     id: `pi_${id}`,
@@ -88,7 +87,7 @@ const STRIPE_OBJECTS: Readonly<Record<string, (seed: SampleSeed) => Mapping>> = 
   }),
 };
 
-/** Fields that a server reads and a sample leaves out, by event. */
+/** Optional fields that a server reads and the samples leave out, by event. */
 const OPTIONAL: Readonly<Record<string, readonly string[]>> = {
   "kyc.passed": ["jurisdiction"],
   "kyc.failed": ["jurisdiction"],
@@ -106,7 +105,7 @@ const GENERIC: Readonly<Record<string, { endpoint: InboundEndpoint; body: (seed:
 /** The events that `pmctl webhook send` knows. */
 export const SAMPLE_EVENTS = [...Object.keys(GENERIC), ...Object.keys(STRIPE_OBJECTS).map((type) => STRIPE + type)];
 
-/** The fields of an event that `--set` may state, dotted. */
+/** The dotted fields of an event that `--set` may state. */
 export function sampleFields(event: string): string[] {
   const body = sampleBody(event, { id: "", now: 0 });
   return body === undefined ? [] : [...new Set([...leaves(body), ...(OPTIONAL[event] ?? [])])];
@@ -129,11 +128,11 @@ function leaves(body: object, path = ""): string[] {
 }
 
 /**
- * An event as its provider would send it, with some fields replaced. Fields of a Stripe event are those of its object,
+ * An event in the form of its provider, with some fields replaced. Fields of a Stripe event are those of its object,
  * such as `metadata.userId`.
  *
- * @param assignments `key=value` with dotted keys; the value stays text where the field is text, else it may be JSON
- * @throws Fault USAGE for an unknown event or field, or an assignment that cannot be made
+ * @param assignments `key=value` with dotted keys; the value stays text if the field is text, else it may be JSON
+ * @throws Fault USAGE for an unknown event or field, or an impossible assignment
  */
 export function sampleWebhook(event: string, assignments: readonly string[], seed: SampleSeed): SampleWebhook {
   const sample = sampleBody(event, seed);
@@ -156,7 +155,7 @@ export function sampleWebhook(event: string, assignments: readonly string[], see
 
 function unknownEvent(event: string): Fault {
   const meant = nearest(event, SAMPLE_EVENTS);
-  const hint = meant === undefined ? `there are: ${SAMPLE_EVENTS.join(", ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `the events are: ${SAMPLE_EVENTS.join(", ")}` : `did you mean ${meant}?`;
   return new Fault("USAGE", `There is no event ${JSON.stringify(event)} to send; ${hint}`);
 }
 
@@ -170,7 +169,7 @@ function assignAll(
     if (split < 1)
       throw new Fault("USAGE", `--set ${JSON.stringify(assignment)} must be KEY=VALUE, such as userId=usr_1`);
     const field = assignment.slice(0, split);
-    // What no server reads would be dropped, and the sample's own value would count in its place.
+    // An unknown field would be dropped by the server, and the sample's own value would count instead.
     if (!known.includes(field)) throw unknownField(field, event, known);
     assign(body, field.split("."), assignment.slice(split + 1));
   }
@@ -179,13 +178,13 @@ function assignAll(
 
 function unknownField(field: string, event: string, known: readonly string[]): Fault {
   const meant = nearest(field, known);
-  const hint = meant === undefined ? `it has: ${known.join(", ")}` : `did you mean ${meant}?`;
+  const hint = meant === undefined ? `its fields are: ${known.join(", ")}` : `did you mean ${meant}?`;
   return new Fault("USAGE", `--set: ${event} has no field ${JSON.stringify(field)}; ${hint}`);
 }
 
 function assign(target: Mapping, [key = "", ...rest]: readonly string[], value: string): void {
   if (rest.length === 0) {
-    // As JSON, for numbers and null. Other text stands for itself.
+    // Parsed as JSON for numbers and null; other text is used as it is.
     const parsed = typeof target[key] === "string" ? value : parseJson(value);
     target[key] = parsed === undefined ? value : parsed;
     return;

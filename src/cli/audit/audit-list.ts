@@ -39,20 +39,20 @@ export const auditList: CommandModule = {
     host.add<ListArguments>(
       noun
         .command("list")
-        .description("what happened, newest first, in sentences; data formats have the entries as they are sealed")
+        .description("list what happened, newest first, in sentences; data formats print the sealed entries")
         .addOption(limitOption())
         .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
         .option("--until <when>", "only up to this time", timeAgo)
-        .option("--user <user>", "only what concerns this user", identifier)
+        .option("--user <user>", "only entries about this user", identifier)
         .option(
           "--market <market>",
-          "only what concerns this market: its id, the beginning of it, its key, or @last",
+          "only entries about this market: its id, an id prefix, its key, or @last",
           identifier,
         )
         .option("--grep <text>", "only entries with this text in type, actor, payload or the market's question")
         .addOption(new Option("--type <type>", "only this type, such as market.settled").choices(AUDIT_TYPES))
         .option("--actor <actor>", "only this actor, such as admin:ops")
-        .option("--follow", "print the last ones, then each new one as it is written, until Ctrl-C"),
+        .option("--follow", "print the last entries, then each new one as it is written, until Ctrl-C"),
       { operation: "listAudit", rows: "entries" },
       ({ options, io, interrupts }) => {
         const { limit, since, until, user: userId, market, grep: q, type, actor } = options;
@@ -71,7 +71,7 @@ export const auditList: CommandModule = {
 
 const SEQ_AND_TIME = 31;
 
-/** What happened, in sentences that end within the terminal where only their question has to be shortened for it. */
+/** Shows each entry as a sentence. Its question is shortened where the sentence is wider than the terminal. */
 function listView({ width }: Io["output"]): View<Page, Entry & { question: string | undefined }> {
   const room = width === undefined ? Number.POSITIVE_INFINITY : width - SEQ_AND_TIME;
   return {
@@ -96,14 +96,14 @@ export async function runAuditList({ limit, filter }: ListOptions, api: Api, io:
   noteOlder(page, io);
 }
 
-/** What a page of a log holds; `questions` are those of its markets. */
+/** One page of a log; `questions` are those of its markets. */
 interface LogPage<Logged> {
   entries: Logged[];
   cursor: string | null;
   questions?: Record<string, string> | undefined;
 }
 
-/** The newest entries of a log, with the questions of their markets. */
+/** Reads the newest entries of a log, with the questions of their markets. */
 export async function readLog<Logged>(
   limit: number = DEFAULT_LIMIT,
   read: (range: { limit: number; cursor: string | undefined }) => Promise<LogPage<Logged>>,
@@ -121,24 +121,24 @@ export function noteOlder({ cursor }: Pick<LogPage<unknown>, "cursor">, { output
   if (cursor !== null && output.format === "table") output.note("There are older entries: raise --limit.");
 }
 
-/** A server counts requests, a database does not. */
+/** A server limits requests, a database does not. */
 const PAUSE_MS = { database: 500, server: 2000 };
 const LAST_ONES = 10;
 
 export interface FollowOptions extends ListOptions {
   stopped: AbortSignal;
-  /** Between two looks for new entries. */
+  /** The pause between two reads. */
   pauseMs: number;
 }
 
-/** What goes on for ever is lines for people, or lines of JSON: other formats need an end. */
+/** An endless stream prints lines for people or lines of JSON: the other formats need an end. */
 function requireFollowable({ output }: Io, { until }: Filter): void {
-  if (until !== undefined) throw new Fault("USAGE", "--follow has no end: leave out --until");
+  if (until !== undefined) throw new Fault("USAGE", "--follow never ends: leave out --until");
   if (!["table", "json", "ndjson"].includes(output.format))
     throw new Fault("USAGE", `--follow prints sentences or ndjson, not ${output.format}`);
 }
 
-/** Prints the last entries of a filter, oldest first, and from then on each new one, once and in order, until it is stopped. */
+/** Prints the last entries of a filter, oldest first, then each new entry once and in order, until it is stopped. */
 export async function runAuditFollow(options: FollowOptions, api: Api, { output }: Io): Promise<void> {
   const { limit = LAST_ONES, filter, stopped, pauseMs } = options;
   const show = async (entry: Entry, questions: Page["questions"]) => {
@@ -146,7 +146,7 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
     if (output.format !== "table") output.line(entry);
     else await output.stream(`${sanitizeLine(`${time(entry.ts, { seconds: true })}  ${sentence}`)}\n`);
   };
-  // What is written between the two reads is newer than the head: it comes with the first look.
+  // An entry written between the two reads is newer than the head, so the first poll prints it.
   const [head] = (await api.listAudit({ limit: 1 })).entries;
   const begun = await readLog(limit, (range) => api.listAudit({ ...filter, ...range }));
   let after = head?.seq ?? 0;
@@ -164,7 +164,7 @@ export async function runAuditFollow(options: FollowOptions, api: Api, { output 
 
 export const auditShow = defineCommand({
   name: "show",
-  summary: "one entry: what it says in words, and the payload as it is sealed",
+  summary: "show one entry: its sentence, and its payload as it is sealed",
   takes: (command) => command.argument("<seq>", "the entry's number, as audit list shows it", count),
   operation: "getAuditEntry",
   input: ({ args: [seq] }) => ({ seq: Number(seq) }),

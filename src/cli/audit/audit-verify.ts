@@ -24,12 +24,12 @@ export const auditVerify: CommandModule = {
       noun
         .command("verify")
         .description(
-          "recompute every link of the chain; exit code 8 when one does not hold, 6 when the audit key is another one",
+          "verify every link of the chain; exit code 8 when a link does not hold, 6 when the log has another audit key",
         )
-        .option("--file <file>", "an export instead of the tenant's own log; needs no database and no server")
-        .option("--anchor <file>", "anchors, or receipts (--receipt), that the chain must still hold")
-        .option("--incremental", "only what was written since this directory's last verification")
-        .option("--full", "from the first entry on, which is what happens without --incremental too"),
+        .option("--file <file>", "verify an export instead of the tenant's own log; needs no database and no server")
+        .option("--anchor <file>", "anchors or receipts (--receipt) that the chain must still hold")
+        .option("--incremental", "verify only the entries written since this directory's last verification")
+        .option("--full", "verify from the first entry on, as without --incremental"),
       {
         names: "verified head count broken",
         ends: { ...ASKS_TENANT, 8: "a link of the chain does not hold, or an anchor is missing" },
@@ -56,11 +56,11 @@ export const auditExport: CommandModule = {
     host.add<{ out?: string }>(
       noun
         .command("export")
-        .description("every entry, oldest first, a line of JSON each; audit verify --file checks it anywhere")
-        .option("--out <file>", "write to a file; replaces it when it is there", writableFile),
+        .description("export every entry, oldest first, one line of JSON each; audit verify --file checks it anywhere")
+        .option("--out <file>", "write to a file; replaces an existing one", writableFile),
       { names: "file entries head", ends: { ...ASKS_TENANT, 8: "the log does not hold" } },
       ({ options, io }) =>
-        // What is left of a log whose key is lost can still be kept for the auditor.
+        // An auditor can still get the log of a tenant whose audit key is lost.
         withSession({ ...options, anyAuditKey: true }, io, ({ api, logText }) =>
           runAuditExport({ out: options.out, logText }, api(), io),
         ),
@@ -76,31 +76,31 @@ const reportView: View<ChainReport, ChainReport> = {
     ["kind", broken?.kind],
     ["first bad entry", broken?.seq.toString()],
     ["problem", broken?.problem],
-    ["hash that stands there", broken?.stored],
-    ["hash that should", broken?.computed],
+    ["stored hash", broken?.stored],
+    ["expected hash", broken?.computed],
   ],
 };
 
-/** What is wrong with a log, as reports and the status say it. */
+/** A problem of a log, as reports and the status print it. */
 type Problem = Pick<ChainBreak, "kind" | "problem"> & { sealedWith?: string | undefined };
 
-/** @returns CONFIG_INVALID where the keys are another log's, else INTEGRITY: nothing speaks against the record itself in the first */
+/** @returns CONFIG_INVALID for the keys of another log, which says nothing against the record; else INTEGRITY */
 export function brokenLog({ kind, problem, sealedWith }: Problem): Fault {
   if (sealedWith === undefined) return new Fault("INTEGRITY", `The audit log does not hold (${kind}): ${problem}`);
   return otherKeyFault(problem);
 }
 
-/** @throws Fault CONFIG_INVALID for the keys of another log, or INTEGRITY, after printing, naming the first entry that does not hold */
+/** @throws Fault CONFIG_INVALID for another log's keys; after printing, INTEGRITY that names the first bad entry */
 export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<void> {
   const { verify, from, anchors, keep } = options;
   const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
   let report = await verify(api, { from, anchors, onProgress });
-  // The log may no longer contain the verified point itself: then only a walk from the start finds the first bad entry.
+  // The log may have lost the verified point itself. Then only a walk from the start finds the first bad entry.
   if (from && report.broken) report = await verify(api, { anchors, onProgress });
   await output.print(report, reportView);
   const { broken } = report;
   if (broken) throw brokenLog(broken);
-  await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be kept: ${error.message}`));
+  await keep?.(report).catch((error: Error) => output.note(`The verified point cannot be saved: ${error.message}`));
 }
 
 interface ExportOptions {
@@ -146,7 +146,7 @@ export async function runAuditExport({ out, logText }: ExportOptions, api: Api, 
   });
 }
 
-/** Where an export is written, and what it replaces then; undefined for this process's own stdout. */
+/** The file that an export is written to, and the one that it replaces; undefined for this process's own stdout. */
 async function targetOf(out: string): Promise<{ written: string; replaced?: string } | undefined> {
   const found = await stat(out).catch(() => undefined);
   const stdout = fstatSync(process.stdout.fd);

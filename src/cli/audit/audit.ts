@@ -14,10 +14,10 @@ import { sanitizeLine } from "../output/text-width.ts";
 import { auditList, auditShow, noteOlder, readLog } from "./audit-list.ts";
 import { auditExport, auditVerify, brokenLog } from "./audit-verify.ts";
 
-/** Ends with 8, INTEGRITY, after printing, when the chain does not hold, and with 6 when the audit key is another one. */
+/** Ends with 8 (INTEGRITY), after printing, when the chain does not hold, and with 6 for another audit key. */
 export const auditStatus = defineCommand({
   name: "status",
-  summary: "head, count, and whether the chain holds",
+  summary: "show the head, the number of entries, and whether the chain holds",
   operation: "getAuditStatus",
   fields: ({ verified, head, count: entries, problem, anchor }) => [
     ["verified", verified ? "yes" : "NO"],
@@ -41,7 +41,7 @@ interface SecurityOptions {
 
 export const auditSecurity = defineCommand({
   name: "security",
-  summary: "what the server refused and noticed: wrong keys, tokens and signatures, uses of admin keys; newest first",
+  summary: "list refused and noticed access, newest first: wrong keys, tokens and signatures, uses of admin keys",
   takes: (command) =>
     command
       .option("--since <when>", "only from this time on: 24h for the last day, or a time with its zone", timeAgo)
@@ -82,7 +82,7 @@ export const auditSecurity = defineCommand({
   },
 });
 
-/** What is wrong with refused tokens and signatures, and what their issuer does about it: once for each fault */
+/** Explains refused tokens and signatures and what their issuer can do, once for each fault. */
 function noteFaults({ entries }: WireResult<"listSecurityEvents">, { output }: Io): void {
   if (output.format !== "table") return;
   for (const fault of new Set(entries.map(({ detail }) => detail)))
@@ -94,10 +94,10 @@ const acceptRollback: CommandModule = {
     host.add(
       noun
         .command("accept-rollback")
-        .description("go on with a log that was set back: its lost entries are given up, on record; needs --reason"),
+        .description("accept a log that was set back: its lost entries are given up, on record; needs --reason"),
       {
         names: "anchor head lost seq",
-        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log is broken in another way" },
       },
       async ({ options, io }) => {
         const reason = await reasonAtDatabase(options, io, "Giving up lost entries");
@@ -128,10 +128,10 @@ const acceptFinding: CommandModule = {
       noun
         .command("accept-finding")
         .argument("<seq>", "the entry's number, as reconcile --explain shows it under record", count)
-        .description("go on with an entry that the engine would have decided otherwise, on record; needs --reason"),
+        .description("accept an entry that the engine would have decided otherwise, on record; needs --reason"),
       {
         names: "entry findings seq",
-        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log does not hold in another way" },
+        ends: { ...USES_DATABASE, 3: NOT_CONFIRMED, 8: "the log is broken in another way" },
       },
       async ({ options, args: [seq], io }) => {
         const reason = await reasonAtDatabase(options, io, "Leaving the entry as it is");
@@ -156,12 +156,12 @@ const acceptFinding: CommandModule = {
 };
 
 /**
- * What is accepted is accepted at the database: an admin key of a server is not enough for it.
- * @throws Fault USAGE for another way, or without a reason
+ * Only the database accepts: an admin key of a server is not enough.
+ * @throws Fault USAGE for HTTP, or without a reason
  */
 async function reasonAtDatabase(options: Globals, { prompts }: Pick<Io, "prompts">, what: string): Promise<string> {
   if (options.via === "http" || options.url !== undefined)
-    throw new Fault("USAGE", "This is accepted at the database: leave out --url and --via http");
+    throw new Fault("USAGE", "This command works at the database: leave out --url and --via http");
   const { checkReason } = await import("../../app/tenant/actor.ts");
   const reason = await askReason(options, prompts, what);
   checkReason(reason);

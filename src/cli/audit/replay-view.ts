@@ -6,7 +6,7 @@ import { markdownTable } from "../output/markdown.ts";
 type Replay = NonNullable<Plan["replay"]>;
 type Figures = Replay["recorded"];
 
-/** Each figure with its name, in the order in which people ask. */
+/** The figures of a replay with their names, in the order of the report. */
 const FIGURES: readonly [name: string, shown: (figures: Figures) => string][] = [
   ["trades", ({ trades }) => String(trades)],
   ["users", ({ users }) => String(users)],
@@ -16,7 +16,7 @@ const FIGURES: readonly [name: string, shown: (figures: Figures) => string][] = 
   ["worst case", ({ worstCaseUsd }) => usd(worstCaseUsd)],
 ];
 
-/** What a replay came to, a line for all and for each category; nothing where none was asked for. */
+/** The lines of a replay: one for all commands and one for each category; none where the plan has no replay. */
 export function replayLines({ replay }: Pick<Plan, "replay">): string[] {
   if (!replay) return [];
   const { from, to, commands, refused, digest, byCategory } = replay;
@@ -33,7 +33,7 @@ export function replayLines({ replay }: Pick<Plan, "replay">): string[] {
   ];
 }
 
-/** The same as tables, for a pull request; empty where no replay was asked for. */
+/** The same figures as Markdown tables, for a pull request; empty where the plan has no replay. */
 export function replayMarkdown({ tenant, replay }: Pick<Plan, "tenant" | "replay">): string {
   if (!replay) return "";
   const { from, to, commands, recorded, proposed, byCategory, refused, digest } = replay;

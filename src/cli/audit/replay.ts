@@ -20,7 +20,7 @@ export function register(noun: Command, host: Host): void {
   host.add<ReplayOptions>(
     noun
       .argument("[tenant]", "the tenant", identifier)
-      .option("--to <seq>", "the state after this audit entry; after the last one unless given", count)
+      .option("--to <seq>", "the audit entry to stop after (default: the last one)", count)
       .description(
         "rebuild balances, positions, markets and the house from the audit log alone, and compare the tables with it; exit code 8 when they differ",
       ),
@@ -33,14 +33,14 @@ export function register(noun: Command, host: Host): void {
       if (options.via === "http" || options.url !== undefined)
         throw new Fault(
           "USAGE",
-          "replay compares the log with the tables, at the database: leave out --url and --via http",
+          "replay compares the log with the tables at the database: leave out --url and --via http",
         );
       return withSession({ ...options, tenant, via: "db" }, io, (session) => runReplay(options, session, io));
     },
   );
 }
 
-/** Rows of each kind that a terminal shows; a data format has all. */
+/** The most rows of each kind that a terminal shows; data formats print all of them. */
 const SHOWN = 20;
 
 const view: View<Shown, Shown> = {
@@ -74,7 +74,7 @@ function some<Row>(rows: readonly Row[], line: (row: Row) => [string, string]): 
   return rows.length > SHOWN ? [...shown, ["  …", `${rows.length - SHOWN} more with -o json`]] : shown;
 }
 
-/** @throws Fault INTEGRITY, after printing, when the chain does not hold or a table differs; CONFIG_INVALID for keys of another log */
+/** @throws Fault INTEGRITY, after printing, when the chain or a table does not hold; CONFIG_INVALID for other keys */
 export async function runReplay(
   { to }: ReplayOptions,
   { tenant, services }: Pick<TenantSession, "tenant" | "services">,

@@ -22,7 +22,7 @@ const PRINTS = {
   names: "tenant subject lines verified head signature file entries keyId",
   ends: {
     ...ASKS_TENANT,
-    7: "`--verify`: the page is not as it was signed",
+    7: "`--verify`: the page was changed after it was signed",
     8: "the log does not hold",
   },
 };
@@ -31,15 +31,15 @@ export function register(noun: Command, host: Host): void {
   host.add<StoryOptions>(
     withOut(
       noun
-        .argument("[market]", "the market: its id or the beginning of it, its key, or @last", identifier)
-        .description("a market's life from its file's commit to its payouts, each line with its entry and hash"),
+        .argument("[market]", "the market: its id, an id prefix, its key, or @last", identifier)
+        .description("show a market's life from its file's commit to its payouts, each line with its entry and hash"),
     ).option("--verify <file>", "check a page that --out wrote; exit code 7 when it was changed"),
     PRINTS,
     async ({ options, args: [market], io }) => {
       const { verify } = options;
       if (verify !== undefined) return runVerify(verify, options, io);
       if (market === undefined)
-        throw new Fault("USAGE", "Whose story? Name a market, or a page with --verify FILE (pmctl user story USER)");
+        throw new Fault("USAGE", "Name a market, or a page with --verify FILE (for a user: pmctl user story USER)");
       return tell(options, io, async (session, api, keys) => {
         const { tellMarket } = await import("../../app/story/tell-story.ts");
         return tellMarket(session.tenant.id, await resolveId("market", market, api, session), api, keys);
@@ -56,7 +56,7 @@ export const userStory: CommandModule = {
         noun
           .command("story")
           .argument("<id>", "the user", identifier)
-          .description("all that a user did and was paid, each line with its entry and hash"),
+          .description("show what a user did and was paid, each line with its entry and hash"),
       ),
       PRINTS,
       ({ options, args: [id = ""], io }) =>
@@ -80,7 +80,7 @@ const storyView: View<Story, StoryLine> = {
     { title: "WHAT", cell: ({ sentence }) => sentence, least: 40 },
     { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), whole: true, optional: true },
   ],
-  empty: "Nothing is on record of it.",
+  empty: "The log has no entry about it.",
 };
 
 interface Written {
@@ -99,9 +99,9 @@ const writtenView: View<Written, Written> = {
 };
 
 /**
- * The keys that check what a page tells, the one that signs it first; undefined where no page is asked for. Over HTTP the
- * server reads the log under keys of its own, and the signature is by those of this directory.
- * @throws Fault CONFIG_INVALID where they are of another log
+ * The keys that check a story, the signing key first; undefined where no page is asked for. Over HTTP the server reads
+ * the log under its own keys, and the keys of this directory sign the page.
+ * @throws Fault CONFIG_INVALID where they belong to another log
  */
 async function signingKeys(
   { out }: StoryOptions,
@@ -120,7 +120,7 @@ async function signingKeys(
   return keys;
 }
 
-/** Prints a story, or writes its signed page where one is asked for. */
+/** Prints a story, or writes it as a signed page. */
 async function tell(
   options: Globals & StoryOptions,
   io: Io,
@@ -141,7 +141,7 @@ async function tell(
   });
 }
 
-/** Needs the audit keys and nothing else of the tenant. */
+/** Needs only the audit keys of the tenant. */
 async function runVerify(file: string, options: Globals, { output }: Io): Promise<void> {
   const [{ auditSecretsOf, readOperatorTenant }, { auditKey }, { verifyPage }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),

@@ -14,7 +14,7 @@ interface DoctorOptions extends SelectorOptions {
 }
 
 interface Found extends Finding {
-  /** Null for what concerns the machine. */
+  /** Null for a check of the machine. */
   tenant: string | null;
 }
 
@@ -35,7 +35,7 @@ const view: View<Diagnosis, Diagnosis> = {
     ]),
 };
 
-/** On a screen the standing warnings of a tenant are one line, where there are several. */
+/** On a screen, several set-up warnings of a tenant become one line. */
 function withStandingInOneLine(checks: readonly Found[]): Found[] {
   const isStanding = ({ check, status }: Found) => status === "warn" && STANDING.includes(check);
   return checks.flatMap((each): Found[] => {
@@ -51,7 +51,7 @@ function withStandingInOneLine(checks: readonly Found[]): Found[] {
 export function register(noun: Command, host: Host): void {
   host.add<DoctorOptions>(
     takesTenantsToLookAt(noun)
-      .option("--pre", "only what must be there before a tenant is set up")
+      .option("--pre", "make only the checks that a tenant's set-up needs")
       .description(
         "check that everything is in place; exit code 1 when a check fails, 8 when the audit log does not hold, the ledger does not add up or the database differs from it. Changes and starts nothing",
       ),
@@ -71,7 +71,7 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
   const { directory } = workspace;
   const tenants = options.pre ? [] : tenantsMeant(workspace, context, "all");
   if (tenants.length === 0 && !options.pre)
-    throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` makes one, and --pre needs none`);
+    throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` creates one, and --pre needs none`);
   const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));
   const files = options.pre ? [] : await examineFiles(directory);
   const checks: Found[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
@@ -87,7 +87,7 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }
 
-/** A file that cannot be read counts as embedded, which is what most are: a check of its own reports it. */
+/** A tenant file that cannot be read counts as embedded, the usual case: another check reports the file. */
 function isEmbedded({ directory }: Workspace, id: string): boolean {
   try {
     return loadTenantFile(tenantPath(directory, id)).database === "embedded";

@@ -13,9 +13,9 @@ type Withdrawal = WireResult<"approveWithdrawal">;
 
 export const fundingList = defineList({
   name: "list",
-  summary: "withdrawals, newest first",
+  summary: "list withdrawals, newest first",
   takes: (command) =>
-    command.addOption(new Option("--status <status>", "only these").choices(["pending", "approved", "rejected"])),
+    command.addOption(new Option("--status <status>", "only this status").choices(["pending", "approved", "rejected"])),
   operation: "listWithdrawals",
   input: ({ options: { status } }: CommandContext<{ status?: Withdrawal["status"] }>) => ({ status }),
   columns: [
@@ -28,7 +28,7 @@ export const fundingList = defineList({
   empty: "No withdrawals.",
 });
 
-/** A command that decides on a pending withdrawal. */
+/** A command that approves or rejects a pending withdrawal. */
 const decision = (
   name: string,
   operation: "approveWithdrawal" | "rejectWithdrawal",
@@ -37,7 +37,7 @@ const decision = (
   defineCommand({
     name,
     summary: `${summary}; --reason says why`,
-    takes: (command) => command.argument("<id>", "the withdrawal, or the beginning of its id", identifier),
+    takes: (command) => command.argument("<id>", "the withdrawal: its id, or an id prefix", identifier),
     operation,
     reasonFor: "The decision on a withdrawal",
     input: async ({ args: [id = ""] }, api, session) => ({ id: await resolveId("withdrawal", id, api, session) }),
@@ -60,7 +60,7 @@ export const fundingReject = decision("reject", "rejectWithdrawal", {
   done: "give it back to the wallet",
 });
 
-/** Money and owner of a pending withdrawal; one that is not found among them is refused by the operation itself. */
+/** Amount and owner of a pending withdrawal. The operation itself refuses one that is not pending. */
 async function withdrawalText(id: string, api: Api): Promise<string> {
   const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
   const found = pending.find(({ withdrawalId }) => withdrawalId === id);
@@ -69,13 +69,13 @@ async function withdrawalText(id: string, api: Api): Promise<string> {
 
 interface MoneyOptions {
   user: string;
-  /** US dollars. */
+  /** In US dollars. */
   amount: number;
   reason?: string | undefined;
 }
 
 interface CreditOptions extends MoneyOptions {
-  /** The user need not be known. */
+  /** Accept a user whom the tenant has never seen. */
   newUser?: boolean | undefined;
 }
 
@@ -104,7 +104,7 @@ const movedFields =
 export const fundingCredit = defineCommand({
   name: "credit",
   summary: "put money into a user's wallet by hand; --reason says why",
-  takes: (command) => moneyByHand(command).option("--new-user", "also a user whom the tenant has never seen"),
+  takes: (command) => moneyByHand(command).option("--new-user", "allow a user whom the tenant has never seen"),
   operation: "creditWallet",
   reasonFor: "A credit by hand",
   input: async ({ options }: CommandContext<CreditOptions>, api) => {
@@ -130,10 +130,10 @@ const fundingDebit = defineCommand({
   fields: movedFields("debited"),
 });
 
-/** A user asks for a withdrawal; the operator who types it is the actor on record. */
+/** Asks for a withdrawal on a user's behalf. The audit log names the operator as the actor. */
 const fundingRequest = defineCommand({
   name: "request",
-  summary: "ask for a withdrawal on a user's behalf; its money is held until it is approved or rejected",
+  summary: "request a withdrawal on a user's behalf; the money is held until it is approved or rejected",
   takes: (command) => moneyOf(command, "whose money it is"),
   operation: "requestWithdrawal",
   input: ({ options: { amount } }: CommandContext<MoneyOptions>) => ({ amount }),

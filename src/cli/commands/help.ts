@@ -14,12 +14,12 @@ interface Page {
   text: string;
 }
 
-/** A refusal as `Error-Code` names it, with what to expect of it. */
+/** An error code and what to expect of it. */
 interface Refusal {
   code: FaultCode;
-  /** Of the HTTP answer. */
+  /** Status of the HTTP answer. */
   status: number;
-  /** Of the command line. */
+  /** Exit code of the command line. */
   exit: number;
   meaning: string;
   /** What ends it, for the caller or for the operator. */
@@ -50,7 +50,7 @@ const refusalsView: View<readonly Refusal[], Refusal> = {
     { title: "MEANING", cell: ({ meaning }) => meaning },
     { title: "NEXT", cell: ({ next }) => orDash(next), optional: true },
   ],
-  empty: "There are none.",
+  empty: "There are no error codes.",
 };
 
 const view: View<Page, Page> = { kind: "text", text: ({ text }) => text };
@@ -66,7 +66,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** @throws Fault NOT_FOUND for a code that no refusal has, with the nearest one */
+/** @throws Fault NOT_FOUND for an unknown code, naming the nearest one */
 export async function runHelpErrors(code: string | undefined, { output }: Io): Promise<void> {
   if (code === undefined) return output.print(FAULT_CODES.map(refusalOf), refusalsView);
   const asked = code.toUpperCase();
@@ -81,7 +81,7 @@ function refusalOf(code: FaultCode): Refusal {
   return { code, status, exit, meaning, remedy: REMEDIES[code], next };
 }
 
-/** @throws Fault NOT_FOUND for what is neither a topic nor a command */
+/** @throws Fault NOT_FOUND for a word that is neither a topic nor a command */
 export async function runHelp(
   { words }: { words: readonly string[] },
   program: Command,
@@ -91,7 +91,7 @@ export async function runHelp(
   await output.print({ topic, text: TOPICS[topic]?.text() ?? helpOf(findCommand(program, words)) }, view);
 }
 
-/** What `--help` prints. */
+/** The text that `--help` prints. */
 function helpOf(command: Command): string {
   let text = "";
   const printed = command.configureOutput();

@@ -19,7 +19,7 @@ interface InboxCommandOptions extends SelectorOptions {
 
 const DEFAULT_WITHIN_MS = 14 * DAY_MS;
 
-/** A cron job needs no more than the exit code. */
+/** The exit code alone is enough for a cron job. */
 const EXITS: Readonly<Record<InboxState, ExitCode>> = {
   integrity: EXIT.integrity,
   unreachable: EXIT.unreachable,
@@ -51,10 +51,10 @@ function view(now: number): View<readonly InboxItem[], InboxItem> {
 export function register(noun: Command, host: Host): void {
   host.add<InboxCommandOptions>(
     takesTenantsToLookAt(noun)
-      .option("--within <span>", "show what ends within this time (default: 14d)", timeSpan)
+      .option("--within <span>", "include what ends within this time (default: 14d)", timeSpan)
       .option("--kind <kind>", `only this kind, of ${INBOX_KINDS.join(", ")}; may be given again`, addKind)
       .description(
-        "all that waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits. Changes and starts nothing; on a terminal, Enter acts on an item",
+        "list what waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits. Changes and starts nothing; on a terminal, Enter acts on an item",
       ),
     {
       names: "tenant kind severity id title amountUsd since dueAt commands",
@@ -70,7 +70,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Shows the inbox; on a terminal it acts on one item after the other, until the operator leaves. */
+/** Shows the inbox. On a terminal the operator acts on one item after the other, until they leave. */
 async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<ExitCode> {
   const { options, io } = context;
   const [{ lookAtTenant }, { compareItems, stateOf }] = await Promise.all([
@@ -96,7 +96,7 @@ async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<E
 
 const LEAVE = "leave";
 
-/** The command line that the operator chooses for one of the items; undefined to leave. */
+/** The command line that the operator chooses for an item; undefined to leave. */
 export async function chooseCommand(
   items: readonly InboxItem[],
   { prompts }: Pick<Io, "prompts">,
@@ -116,7 +116,7 @@ export async function chooseCommand(
   return line === LEAVE ? undefined : line;
 }
 
-/** Runs a line of this program as a process of its own, which asks on the same terminal and tells how it ends. */
+/** Runs a command line of this program in a process of its own, on the same terminal, and reports how it ends. */
 async function carryOut(line: string, directory: string): Promise<void> {
   const { execa } = await import("execa");
   const [, ...words] = line.split(" ");
@@ -127,7 +127,7 @@ async function carryOut(line: string, directory: string): Promise<void> {
   });
 }
 
-/** @throws InvalidArgumentError for a word that is no kind */
+/** @throws InvalidArgumentError for an unknown kind */
 function addKind(text: string, before: readonly InboxKind[] = []): InboxKind[] {
   const kind = INBOX_KINDS.find((each) => each === text);
   if (!kind) throw new InvalidArgumentError(`It must be one of ${INBOX_KINDS.join(", ")}.`);

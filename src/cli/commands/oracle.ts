@@ -17,7 +17,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .command("feeds")
-      .description("every feed with its sources, as the tenant file has them, with --via http as the server has them"),
+      .description("list every feed with its sources, from the tenant file, or with --via http from the server"),
     { operation: "listFeeds" },
     async ({ options, io }) => {
       if (options.via === "http")
@@ -34,14 +34,14 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .command("sources")
-      .description("the built-in price sources, which a tenant file names: their hosts, needs and instruments"),
+      .description("list the built-in price sources that a tenant file can name: their hosts, needs and instruments"),
     { names: "source hosts needs instruments", ends: READS_FILES },
     async ({ io }) => io.output.print(await sourceLines(), sourcesView),
   );
   host.add(
     noun
       .command("check")
-      .description("ask every source once, and say of each feed whether it could settle a market now; stores nothing")
+      .description("ask every source once, and say whether each feed could settle a market now; stores nothing")
       .argument("[feed...]", "only these feeds, such as pm:btc"),
     { operation: "checkFeeds" },
     async ({ options, args, io }) => {
@@ -49,7 +49,7 @@ export function register(noun: Command, host: Host): void {
         import("../../app/tenant/operator-tenant.ts"),
         import("../../app/oracle/ask-once.ts"),
       ]);
-      // Before a database is started: a misspelt name and a missing secret are reported at once.
+      // Before a database is started, so that a misspelt name or a missing secret is reported at once.
       const secrets = await secretsAtHand(options);
       if (secrets) requireFeeds(readOperatorTenant(options.tenant), args);
       return withSession(options, io, async (session) => {
@@ -62,11 +62,11 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add(
-    noun.command("sweep").description("look once at every market whose time has come"),
+    noun.command("sweep").description("run the oracle once over every market whose time has come"),
     { operation: "sweepOracle" },
     async ({ options, io }) => {
       const { oracleSecrets, sweepOnce, secretsAtHand } = await import("../../app/oracle/ask-once.ts");
-      // Before a database is started: a missing secret is reported at once.
+      // Before a database is started, so that a missing secret is reported at once.
       const secrets = await secretsAtHand(options);
       return withSession(options, io, async (session) => {
         if (!session.services) return io.output.print(await session.api().sweepOracle({}), sweepView);
@@ -83,7 +83,7 @@ export function register(noun: Command, host: Host): void {
 
 const oracleStatus = defineCommand({
   name: "status",
-  summary: "feeds, waiting markets, the last sweep and what it settled",
+  summary: "show feeds, waiting markets, the last sweep and what it settled",
   operation: "getOracleStatus",
   fields: ({ supportedFeeds, eligibleMarkets, lastSweepAt, recentResolutions }) => [
     ["feeds", String(supportedFeeds)],
@@ -99,7 +99,7 @@ const oracleStatus = defineCommand({
     const [longest] = held;
     if (longest)
       output.note(
-        `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why one is, and pmctl market settle ID decides it by hand.`,
+        `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why a market is held, and pmctl market settle ID settles it by hand.`,
       );
   },
 });
@@ -157,11 +157,11 @@ const sweepView: View<Sweep, Sweep> = {
 /** A built-in source of prices. */
 interface SourceLine {
   source: string;
-  /** What a firewall, and `network.allowHosts` where a tenant file states it, must let through. */
+  /** Hosts that a firewall, and `network.allowHosts` of a tenant file, must let through. */
   hosts: string[];
-  /** What only the operator can supply: an address, an authorization, or a key among the parameters. */
+  /** Settings that only the operator can supply: an address, an authorization, or a key among the parameters. */
   needs: readonly string[];
-  /** The codes of the built-in venue's instruments that it knows, such as `btc` of `pm:btc`. */
+  /** Codes of the instruments that the source knows, such as `btc` of `pm:btc`. */
   instruments: string[];
 }
 
@@ -178,7 +178,7 @@ async function sourceLines(): Promise<SourceLine[]> {
   }));
 }
 
-/** A feed asked for by name that would hold its markets fails the command, so that a pipeline notices. */
+/** Fails the command when a feed that the line names could settle no market, so that a pipeline notices. */
 function requireAllOk(checks: readonly FeedCheck[]): void {
   const doubtful = checks.filter(({ verdict }) => verdict !== "ok").map(({ feed }) => feed);
   if (doubtful.length > 0 || checks.length === 0)

@@ -25,8 +25,8 @@ interface ReconcileOptions {
 export function register(noun: Command, host: Host): void {
   host.add<ReconcileOptions>(
     noun
-      .option("--explain", "every check with its result; compares every row")
-      .option("--full", "compare every row now, also those that the server has compared within the last minutes"),
+      .option("--explain", "compare every row, and show every check with its result")
+      .option("--full", "compare every row now, also those that the server compared within the last minutes"),
     { operation: "reconcile", each: true },
     ({ options, io }) => withSession(options, io, (session) => runReconcile(options, session.api(), io)),
   );
@@ -61,7 +61,7 @@ function checkFields({ name, unit, ok, discrepancy, rows, stated, expected, plac
   ];
 }
 
-/** @throws Fault INTEGRITY after printing, when the ledger does not add up; also when changes are refused */
+/** @throws Fault INTEGRITY, after printing, when the ledger does not add up; also when the log takes no entry */
 export async function runReconcile({ explain, full }: ReconcileOptions, api: Api, { output }: Io): Promise<void> {
   const asked = explain || full ? api.reconcile({ full: "true" }) : api.reconcile({});
   const result = await output.during("Checking the ledger", asked).catch(async (error: unknown) => {
@@ -84,7 +84,7 @@ async function printUnrecorded(api: Api, output: Io["output"]): Promise<void> {
   );
 }
 
-/** What is off, in the unit of each check: only sums of money are in dollars. */
+/** Sums what is off, in the unit of each check: only sums of money are in dollars. */
 function verdictOf(checks: Explained["checks"]): string {
   const off = checks.filter(({ ok }) => !ok);
   const money = off.filter(({ unit }) => unit === "usd");
@@ -96,7 +96,7 @@ function verdictOf(checks: Explained["checks"]): string {
     ...(money.length > 0 ? [`the ledger is off by ${dollars} USD (${names(money)})`] : []),
     ...(counts.length > 0 ? [`${counted(total(counts.map(({ rows }) => rows)), "place")} off (${names(counts)})`] : []),
   ];
-  // The explanation comes second, and the ledger may have been mended in between.
+  // The explanation is read after the check, and the ledger may have been repaired in between.
   const sentence = parts.length > 0 ? parts.join(", and ") : "the ledger did not add up";
   return sentence.replace(/^./, (first) => first.toUpperCase());
 }

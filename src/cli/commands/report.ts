@@ -17,14 +17,14 @@ interface ReportOptions {
 }
 
 const period = (command: Command) =>
-  command.option("--days <n>", "how many UTC days, the current one included (30)", count);
+  command.option("--days <n>", "how many UTC days, including today (default: 30)", count);
 
 const inputOf = ({ options: { days } }: CommandContext<ReportOptions>) => ({ periodDays: days });
 
-/** JSON and YAML hold the totals; beside rows they are told on stderr. */
+/** Other formats print rows only: the totals are then noted on stderr. */
 const holdsRowsOnly = ({ format }: Io["output"]) => format !== "json" && format !== "yaml";
 
-/** Daily sums add up, so the period before is the doubled period minus this one. */
+/** Daily sums add up, so the previous period is the doubled period minus this one. */
 function comparison(report: Overview, twice: Overview): BarLine[][] {
   const period = counted(report.periodDays, "day");
   const line = (label: string, value: number) => ({ label, value, shown: cents(value) });
@@ -40,12 +40,12 @@ function percent(ratio: number): string {
 
 export const reportOverview = defineCommand({
   name: "overview",
-  summary: "volume, revenue and activity",
+  summary: "show volume, revenue and activity",
   takes: period,
   operation: "getOverviewReport",
   input: inputOf,
   view: async (report, api, { output }) => {
-    // The report of a period twice as long holds the period before, with which a picture compares.
+    // The report of a period twice as long includes the previous period, which the picture compares with.
     const periodDays = 2 * report.periodDays;
     const isDrawn = output.showsPictures && periodDays <= LONGEST_PERIOD_DAYS;
     const twice = isDrawn ? await api.getOverviewReport({ periodDays }) : undefined;
@@ -65,7 +65,7 @@ export const reportOverview = defineCommand({
 
 export const reportHouse = defineCommand({
   name: "house",
-  summary: "fees and market-making result, by category",
+  summary: "show fees and the market-making result, by category",
   takes: period,
   operation: "getHouseReport",
   input: inputOf,
@@ -87,7 +87,7 @@ export const reportHouse = defineCommand({
 
 export const reportTraders = defineCommand({
   name: "traders",
-  summary: "the hundred traders with the largest volume",
+  summary: "show the hundred traders with the largest volume",
   takes: period,
   operation: "getTradersReport",
   input: inputOf,
@@ -100,7 +100,7 @@ export const reportTraders = defineCommand({
     { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
     { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
     { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
-    // People are shown what selling now pays; `unrealizedPnl` and `totalPnl` by the price are for the data.
+    // People see what selling pays now; data formats also have `unrealizedPnl` and `totalPnl` at the price.
     { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right", optional: true },
     { title: "P&L", cell: ({ realizedPnl, sellPnl }) => cents(realizedPnl + sellPnl), align: "right" },
     { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
@@ -116,7 +116,7 @@ export const reportTraders = defineCommand({
 
 export const reportFunding = defineCommand({
   name: "funding",
-  summary: "deposits and withdrawals, by provider",
+  summary: "show deposits and withdrawals, by provider",
   takes: period,
   operation: "getFundingReport",
   input: inputOf,

@@ -15,14 +15,14 @@ import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
 
-/** How a tenant stands. */
+/** The state of one tenant. */
 interface TenantStatus extends Pick<TenantLook, "lastTradeAt" | "lastBackupAt"> {
   tenant: string;
-  /** Where its servers of this directory listen for traders, the newest process first. */
+  /** Addresses at which its servers of this directory listen for traders, the newest process first. */
   servers: Pick<TenantLook["servers"][number], "url" | "pid" | "version" | "since">[];
-  /** How much waits for a person; `pmctl inbox` lists it. */
+  /** The number of items that wait for a person; `pmctl inbox` lists them. */
   waiting: number;
-  /** The first of what is critical; null when nothing is. */
+  /** The first critical item; null when there is none. */
   critical: string | null;
 }
 
@@ -48,14 +48,14 @@ function view(now: number): View<readonly TenantStatus[], TenantStatus> {
       { title: "WAITING", cell: ({ waiting }) => String(waiting), align: "right" },
       { title: "CRITICAL", cell: ({ critical }) => orDash(critical) },
     ],
-    empty: "There are no tenants here; `pmctl init` makes one",
+    empty: "There are no tenants here; `pmctl init` creates one",
   };
 }
 
 export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
     takesTenantsToLookAt(noun).description(
-      "one line a tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
+      "show one line per tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
     ),
     { names: "tenant servers lastTradeAt lastBackupAt waiting critical", ends: READS_FILES },
     runStatus,
@@ -70,7 +70,7 @@ async function runStatus(context: CommandContext<SelectorOptions>): Promise<void
   const { via, url, key } = options;
   const found = await readEach(tenants, async (tenant): Promise<TenantStatus> => {
     const looked = { withinMs: WITHIN_MS, kinds: INBOX_KINDS, via, url, key };
-    // Which way the look took is told by the line itself.
+    // The line itself says whether the server or the database answered.
     const { items, servers, lastTradeAt, lastBackupAt } = await lookAtTenant(
       workspace.directory,
       tenant,
@@ -103,7 +103,7 @@ const healthRequest = defineCommand({
   },
 });
 
-/** The health of a server, which no other process can know: without one it ends with 9. */
+/** A server's health, which no other process can know: without a server the command ends with 9. */
 export const health: CommandModule = {
   register: (noun, host) =>
     host.add(noun.argument("[tenant]", "the tenant", identifier), { operation: "getHealth" }, async (context) => {
@@ -112,7 +112,7 @@ export const health: CommandModule = {
         args: [tenant = context.options.tenant],
         io,
       } = context;
-      if (options.via === "db") throw new Fault("USAGE", "health asks a server: leave --via db out");
+      if (options.via === "db") throw new Fault("USAGE", "health asks a server: leave out --via db");
       await withSession({ ...options, tenant, via: "http" }, io, (session) => healthRequest.run({}, session.api(), io));
     }),
 };

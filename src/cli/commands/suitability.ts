@@ -11,7 +11,7 @@ const cap = (minor: number) => (minor === NO_CAP_MINOR ? "none" : usd(minor / 10
 
 export const suitabilityShow = defineCommand({
   name: "show",
-  summary: "the result of a user's last assessment",
+  summary: "show the result of a user's last assessment",
   takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "getSuitability",
   onBehalfOf: ({ user }: UserOption) => user,
@@ -26,13 +26,12 @@ export const suitabilityShow = defineCommand({
 
 export const suitabilitySubmit = defineCommand({
   name: "submit",
-  summary: "submit an assessment for a user; recorded with you as the actor",
+  summary: "submit an assessment for a user; the audit log names you as the actor",
   takes: (command) =>
     command
       .requiredOption("--user <id>", "the user", identifier)
       .requiredOption("--answers <json>", 'scores of 0 to 4 by question, such as {"q1": 3, "q2": 4}', jsonObject),
   operation: "submitSuitability",
-  // The operation's schema checks the answers.
   input: ({ options: { answers } }) => ({ answers: answers as Record<string, number> }),
   onBehalfOf: ({ user }: UserOption & { answers: Record<string, unknown> }) => user,
   fields: ({ score, exposureCapMinor, passed }) => [

@@ -19,12 +19,11 @@ interface TestOptions extends SelectorOptions {
   coverage?: boolean;
 }
 
-/** The cases of several tenants. */
 interface Report {
   passed: number;
   failed: number;
   cases: ({ tenant: string } & CaseResult)[];
-  /** Null unless it was asked for. */
+  /** Null without `--coverage`. */
   coverage: Coverage | null;
 }
 
@@ -43,11 +42,11 @@ const view: View<Report, Report> = {
 export function register(noun: Command, host: Host): void {
   host.add<TestOptions>(
     noun
-      .argument("[tenants...]", "tenants whose cases to run; all unless given; * and ? match")
+      .argument("[tenants...]", "tenants whose cases to run (default: all); * and ? match")
       .addOption(selectorOption())
       .option("--case <glob>", "only cases with these names; * and ? match", namesLike)
       .option("--junit <file>", "write the results for build services, as JUnit XML", writableFile)
-      .option("--coverage", "say which refusals and rules the cases met")
+      .option("--coverage", "say which errors and rules the cases met")
       .description(
         "run the cases of tests/*.yaml through the engine, without database and secrets; ends with 7 when one fails",
       ),
@@ -60,7 +59,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** What tells whether a case's name fits a pattern. A slash is a character like others in it. */
+/** Returns a test whether a case's name matches a pattern. A slash counts as any other character. */
 function namesLike(pattern: string): (name: string) => boolean {
   const flat = (text: string) => text.replaceAll("/", "\u2215");
   try {
@@ -73,7 +72,7 @@ function namesLike(pattern: string): (name: string) => boolean {
 }
 
 /**
- * Runs nothing before all files are sound.
+ * Runs no case unless all files are valid.
  * @throws ConfigError with the problems of all files; Fault CASE_FAILED once everything is printed and written
  */
 async function runTest(context: CommandContext<TestOptions>): Promise<void> {
@@ -90,7 +89,7 @@ async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   if (cases.length === 0) io.output.note("No cases match; cases are in tests/*.yaml beside tenant.yaml");
   await io.output.print({ passed: cases.length - failed, failed, cases, coverage }, view);
   if (failed === 0) return;
-  // Formats for programs hold them.
+  // Formats for programs include them.
   if (["table", "markdown"].includes(io.output.format))
     for (const each of cases) for (const failure of each.failures) io.output.note(failureLine(each, failure));
   throw new Fault("CASE_FAILED", `${failed} of ${cases.length} cases failed`);
@@ -108,7 +107,7 @@ async function soundOrAnnotated<Value>({ output }: Pick<Io, "output">, read: () 
 async function coverageOf(tested: readonly (TestedTenant & { ran: readonly RanCase[] })[]): Promise<Coverage> {
   const { refusalsMet, rulesMet } = await import("../../app/cases/run-case.ts");
   const rules = await Promise.all(tested.map((each) => rulesMet(each, each.ran)));
-  // Tenants that extend one base have its rules in common.
+  // Tenants that extend one base share its rules.
   const byName = Map.groupBy(rules.flat(), ({ name }) => name);
   return {
     refusals: refusalsMet(tested.flatMap(({ ran }) => ran)),

@@ -15,43 +15,43 @@ type Fill = Pick<Quote, keyof Quote & keyof WireResult<"placeTrade">>;
 interface TradeOptions {
   market: string;
   side: "yes" | "no";
-  /** US dollars to spend, fee included. */
+  /** In US dollars, fee included: the amount to spend. */
   amount?: number | undefined;
-  /** Shares to sell; one of the two is given. */
+  /** Shares to sell; the line gives either `amount` or `shares`. */
   shares?: number | undefined;
   maxAvgPrice?: number | undefined;
   minShares?: number | undefined;
   minAvgPrice?: number | undefined;
-  /** US dollars, after the fee. */
+  /** In US dollars, after the fee. */
   minProceeds?: number | undefined;
 }
 
 const onMarket = (command: Command) =>
   command
-    .requiredOption("--market <id>", "the market: its id, the beginning of it, its key or @last", identifier)
-    .addOption(new Option("--side <side>", "which shares").choices(["yes", "no"]).makeOptionMandatory());
+    .requiredOption("--market <id>", "the market: its id, an id prefix, its key or @last", identifier)
+    .addOption(new Option("--side <side>", "the side of the shares").choices(["yes", "no"]).makeOptionMandatory());
 
 const purchaseBounds = (command: Command) =>
   command
     .option("--max-avg-price <price>", "do not buy at a higher average price", sharePrice)
-    .option("--min-shares <number>", "do not buy fewer", decimal);
+    .option("--min-shares <number>", "do not buy fewer shares", decimal);
 
 const saleBounds = (command: Command) =>
   command
     .option("--min-avg-price <price>", "do not sell at a lower average price", sharePrice)
-    .option("--min-proceeds <usd>", "do not sell for less, after the fee", decimal);
+    .option("--min-proceeds <usd>", "do not sell for less than this, after the fee", decimal);
 
-/** Checked before the tenant is opened, with the words of the interface. */
+/** Checked before the tenant is opened, with the messages of the API. */
 function hedgeRef(value: string): Hedge {
   const parsed = HedgeRef.safeParse(jsonObject(value), { error: jsonSentence });
   if (parsed.success) return parsed.data;
   throw new InvalidArgumentError(`${describeMistake(parsed.error)}.`);
 }
 
-/** Terms of a quote or a trade as the interface takes them. */
+/** The terms of a quote or a trade, in the form of the API. */
 export function tradeInput({ market, side, ...terms }: TradeOptions): WireInput<"quoteTrade"> {
   const { amount, shares: sold, maxAvgPrice, minShares, minAvgPrice, minProceeds } = terms;
-  // When both are given, the operation's schema refuses and names the extra one.
+  // When both are given, the operation's schema refuses the line and names the extra option.
   const selection = sold === undefined ? { side } : ({ side, action: "sell" } as const);
   return { marketId: market, selection, amount, shares: sold, maxAvgPrice, minShares, minAvgPrice, minProceeds };
 }
@@ -74,12 +74,12 @@ const quoteFields = (quote: Quote): [string, string][] => [
 
 export const tradeQuote = defineCommand({
   name: "quote",
-  summary: "what a trade would come to now; nothing is traded",
+  summary: "show what a trade would come to now; trades nothing",
   takes: (command) =>
     saleBounds(purchaseBounds(onMarket(command)))
       .option("--amount <usd>", "buy for this much, fee included; this or --shares", decimal)
-      .option("--shares <number>", "sell this many instead", decimal)
-      .option("--user <id>", "for whom; else only the market's own limits are checked", identifier),
+      .option("--shares <number>", "sell this many shares instead", decimal)
+      .option("--user <id>", "check this user's limits too; without it only the market's own are checked", identifier),
   operation: "quoteTrade",
   input: async ({ options }, api, session) =>
     tradeInput({ ...options, market: await resolveId("market", options.market, api, session) }),
@@ -89,7 +89,7 @@ export const tradeQuote = defineCommand({
 
 type OrderOptions = TradeOptions & { user: string; hedgeRef?: Hedge };
 
-/** A command that trades for a user; the operator who types it is the actor on record. */
+/** A command that trades for a user. The audit log names the operator as the actor. */
 const order = (
   name: string,
   summary: string,
@@ -101,7 +101,7 @@ const order = (
     summary,
     takes: (command) =>
       takes(onMarket(command))
-        .requiredOption("--user <id>", "who trades", identifier)
+        .requiredOption("--user <id>", "the user who trades", identifier)
         .option(
           "--hedge-ref <json>",
           'marks a hedge: {"symbol": "BTCUSD", "direction": "long", "notional": 100000, "externalRef": "pos-7"}',
@@ -125,7 +125,7 @@ const order = (
 
 export const tradeBuy = order(
   "buy",
-  "buy shares for a user; recorded with you as the actor",
+  "buy shares for a user; the audit log names you as the actor",
   (command) =>
     purchaseBounds(
       command
@@ -135,23 +135,23 @@ export const tradeBuy = order(
     ),
   ({ amount, shares: sold }) => {
     if (sold !== undefined)
-      throw new Fault("USAGE", "To buy, name --amount in dollars; pmctl trade sell takes --shares");
-    if (amount === undefined) throw new Fault("USAGE", "How much? Name it with --amount");
+      throw new Fault("USAGE", "To buy, give --amount in dollars; to sell shares, use pmctl trade sell");
+    if (amount === undefined) throw new Fault("USAGE", "trade buy needs --amount USD");
   },
 );
 
 export const tradeSell = order(
   "sell",
-  "sell shares of a user; recorded with you as the actor",
+  "sell shares of a user; the audit log names you as the actor",
   (command) =>
     saleBounds(
       command
-        .option("--shares <number>", "how many", decimal)
+        .option("--shares <number>", "how many shares to sell", decimal)
         .addOption(new Option("--amount <usd>", "is for trade buy").argParser(decimal).hideHelp()),
     ),
   ({ amount, shares: sold }) => {
-    if (amount !== undefined) throw new Fault("USAGE", "To sell, name --shares; pmctl trade buy takes --amount");
-    if (sold === undefined) throw new Fault("USAGE", "How many? Name them with --shares");
+    if (amount !== undefined) throw new Fault("USAGE", "To sell, give --shares; to buy, use pmctl trade buy");
+    if (sold === undefined) throw new Fault("USAGE", "trade sell needs --shares NUMBER");
   },
 );
 
@@ -159,7 +159,7 @@ export const register = verbs(tradeQuote, tradeBuy, tradeSell);
 
 export const positionList = defineCommand({
   name: "list",
-  summary: "a user's open positions",
+  summary: "list a user's open positions",
   takes: (command) => command.requiredOption("--user <id>", "the user", identifier),
   operation: "listPositions",
   onBehalfOf: ({ user }: { user: string }) => user,

@@ -16,7 +16,7 @@ import { instantColumn } from "../output/table.ts";
 
 const theUser = (command: Command) => command.argument("<id>", "the user", identifier);
 
-/** Reads as the user whom the line names first, whom the tenant must have seen. */
+/** Reads as the user whom the line names. The tenant must have seen that user. */
 const asTheUser = { onBehalfOf: (_: object, [id]: readonly string[]) => id, ofKnownUser: true } as const;
 
 type User = WireResult<"listUsers">["items"][number];
@@ -35,12 +35,12 @@ const userList = defineList({
   summary: "list users, filtered by status, jurisdiction, score or exposure",
   takes: (command) =>
     command
-      .option("--q <text>", "part of the id", identifier)
-      .addOption(new Option("--state <state>", "only these").choices(UserState.options))
-      .option("--min-score <n>", "with at least this suitability score", wholeNumber)
-      .option("--max-score <n>", "with at most this suitability score", wholeNumber)
-      .option("--jurisdiction <code>", "only of this jurisdiction, such as GB", identifier)
-      .option("--min-exposure <usd>", "whose open positions cost at least this", decimal),
+      .option("--q <text>", "only ids with this text", identifier)
+      .addOption(new Option("--state <state>", "only users in this state").choices(UserState.options))
+      .option("--min-score <n>", "only users with at least this suitability score", wholeNumber)
+      .option("--max-score <n>", "only users with at most this suitability score", wholeNumber)
+      .option("--jurisdiction <code>", "only users of this jurisdiction, such as GB", identifier)
+      .option("--min-exposure <usd>", "only users whose open positions cost at least this", decimal),
   operation: "listUsers",
   input: ({ options }: CommandContext<UserFilter>) => {
     const { q, state, minScore, maxScore, jurisdiction, minExposure: minExposureUsd } = options;
@@ -65,11 +65,11 @@ const userList = defineList({
 
 const userOrders = defineList({
   name: "orders",
-  summary: "a user's trades, newest first",
+  summary: "list a user's trades, newest first",
   takes: (command) =>
     theUser(command).option(
       "--market <id>",
-      "only in this market: its id, the beginning of it, its key or @last",
+      "only trades in this market: its id, an id prefix, its key or @last",
       identifier,
     ),
   operation: "listOrders",
@@ -91,7 +91,7 @@ const userOrders = defineList({
 
 const userStatement = defineList({
   name: "statement",
-  summary: "what went into a user's wallet and out of it, newest first",
+  summary: "list what went into a user's wallet and out of it, newest first",
   takes: theUser,
   operation: "listStatement",
   ...asTheUser,
@@ -112,7 +112,7 @@ const userStatement = defineList({
 
 export const userPortfolio = defineCommand({
   name: "portfolio",
-  summary: "a user's standing, money, positions and latest settlements",
+  summary: "show a user's standing, money, positions and latest settlements",
   takes: theUser,
   operation: "getPortfolio",
   ...asTheUser,
@@ -153,7 +153,7 @@ const userSession = defineCommand({
 
 export const userShow = defineCommand({
   name: "show",
-  summary: "a user's state and money",
+  summary: "show a user's state and money",
   takes: theUser,
   operation: "getUser",
   input: async ({ args: [id = ""] }, api) => ({ id: await knownUser(id, api) }),
@@ -180,8 +180,8 @@ async function seemsKnown(id: string, api: Api): Promise<boolean> {
 }
 
 /**
- * A restriction is the safe direction, and asks only for a user whom the tenant has never seen: the id is most likely
- * misspelled, and the one who is meant trades on.
+ * A restriction is the safe direction, so only an unknown user needs a confirmation: the id is most likely misspelled,
+ * and the user who is meant could trade on.
  */
 async function confirmUnknown(id: string, { options, io }: CommandContext<object>, api: Api): Promise<void> {
   if (
@@ -220,14 +220,14 @@ export const userRestrict = stateCommand(
 );
 export const userRelease = stateCommand("release", "lift a restriction", "releaseUser");
 
-/** Does not ask for a confirmation: a user whose session ends signs in again. */
+/** Asks for no confirmation: a user whose session ends can sign in again. */
 const userRevoke = defineCommand({
   name: "revoke",
   summary: "end all sessions of a user: tokens issued before now, or another time, are refused",
   takes: (command) =>
     theUser(command).option(
       "--before <when>",
-      "end only what was issued before this time: 2h for two hours ago, or a time with its zone",
+      "end only sessions that began before this time: 2h for two hours ago, or a time with its zone",
       timeAgo,
     ),
   operation: "revokeUser",
@@ -238,13 +238,13 @@ const userRevoke = defineCommand({
   ],
 });
 
-/** Needs neither server nor database: the tenant's secret is all that a token takes. */
+/** Needs neither server nor database: the tenant's secret is enough to sign a token. */
 const userToken: CommandModule = {
   register: (noun, host) =>
     host.add<{ ttl?: number }>(
-      theUser(noun.command("token").description("a token that lets its bearer act as the user")).option(
+      theUser(noun.command("token").description("issue a token that lets its bearer act as the user")).option(
         "--ttl <span>",
-        "how long it lives, at most 24h (default: 1h)",
+        "how long the token is valid, at most 24h (default: 1h)",
         timeSpan,
       ),
       { names: "token userId expiresAt", ends: READS_FILES },

@@ -22,7 +22,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .addArgument(new Argument("<shell>", "your shell").choices(SHELLS))
       .description(
-        "print a script that completes commands, options and what there is; in bash: source <(pmctl completion bash)",
+        "print a script that completes commands, options and values; in bash: source <(pmctl completion bash)",
       ),
     { names: "shell script", ends: {} },
     async ({ args, io }) => {
@@ -35,8 +35,8 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("values")
       .description("print completion values, one a line, from answers of the last minute; starts nothing")
-      .addArgument(new Argument("<kind>", "what is completed").choices(VALUE_KINDS))
-      .argument("[prefix]", "how the values begin", "")
+      .addArgument(new Argument("<kind>", "the kind of values").choices(VALUE_KINDS))
+      .argument("[prefix]", "the beginning of the values", "")
       .option("--refresh", "read the tenant's values again first, if its server or database answers"),
     { names: "values", ends: {} },
     runValues,
@@ -51,7 +51,7 @@ async function runValues({ options, args, io }: CommandContext<{ refresh?: boole
   if (values.length > 0) await io.output.print({ values }, valuesView);
 }
 
-/** Reads what there is where something answers, and is quiet where nothing does: no database is started for it. */
+/** Reads the tenant's values where a server or database answers. Starts no database, and fails silently. */
 async function refresh({ options, io }: Pick<CommandContext<object>, "options" | "io">): Promise<void> {
   const [{ databaseRuns }, { readOperatorTenant }, { refreshValues }, { SeenValues }] = await Promise.all([
     import("../../app/database/tenant-cluster.ts"),
@@ -66,6 +66,6 @@ async function refresh({ options, io }: Pick<CommandContext<object>, "options" |
       refreshValues(session.api(), new SeenValues(directory, id)),
     );
   } catch {
-    // Nothing answers, or what the tenant file refers to is not at hand: there is nothing to complete.
+    // Without an answer, or without a secret that the tenant file refers to, there is nothing to complete.
   }
 }

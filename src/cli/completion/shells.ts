@@ -1,30 +1,29 @@
 import type { Argument, Command, Option } from "commander";
 import type { ValueKind } from "./values.ts";
 
-/** What may stand somewhere: fixed words, or something that the shell looks up. */
+/** The words that fit at a place of the line: fixed words, or values that the shell looks up. */
 type Values = readonly string[] | { live: ValueKind } | "files" | "nothing";
 
 interface CompletedOption {
-  /** The long one first. */
+  /** The long flag first. */
   flags: string[];
   description: string;
   /** Undefined for an option that takes no value. */
   values: Values | undefined;
 }
 
-/** One command as completion sees it. */
 interface CompletedCommand {
   /** The words that lead to it, such as `market settle`; empty for the program itself. */
   path: string;
   verbs: { name: string; description: string }[];
-  /** The program's own are the global ones. */
+  /** Those of the program itself are the global options. */
   options: CompletedOption[];
   arguments: { values: Values; variadic: boolean }[];
 }
 
 const HELP: CompletedOption = { flags: ["--help", "-h"], description: "show help", values: undefined };
 
-/** The program and every command below it, flat. */
+/** The program and every command below it, as a flat list. */
 export function completedCommands(command: Command, path = ""): CompletedCommand[] {
   const named = command.commands.flatMap((verb) => [verb.name(), ...verb.aliases()].map((name) => ({ verb, name })));
   const verbs = named.map(({ verb, name }) => ({ name, description: verb.description() }));
@@ -49,7 +48,7 @@ function completedOption(option: Option, path: string): CompletedOption {
   return { flags, description, values: required || optional ? valuesOf(option, option.name(), path) : undefined };
 }
 
-/** By the name that an option or argument has everywhere: for an amount there is nothing to look up. */
+/** Files and directories have the same option names in every command. Values such as an amount are not completed. */
 function valuesOf({ argChoices }: Pick<Option | Argument, "argChoices">, name: string, path: string): Values {
   if (argChoices) return argChoices;
   const live = LIVE.find(([at]) => at.test(`${path} ${name}`));
@@ -57,7 +56,7 @@ function valuesOf({ argChoices }: Pick<Option | Argument, "argChoices">, name: s
   return /^(file|out|body|dir|directory)$/.test(name) ? "files" : "nothing";
 }
 
-/** What is looked up when it is completed, by a command's path and the name of its option or argument. */
+/** Looked-up values, by a command's path and the name of its option or argument. */
 const LIVE: readonly (readonly [RegExp, ValueKind])[] = [
   [/ tenants?$/, "tenants"],
   [/^market .*\bid$|^(?!market create).* market$/, "markets"],
@@ -71,19 +70,19 @@ const LIVE: readonly (readonly [RegExp, ValueKind])[] = [
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The completion script of a shell. It holds all fixed words itself, and asks pmctl for what is looked up. */
+/** The completion script of a shell. It contains all fixed words, and asks pmctl for values that it looks up. */
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
   if (shell === "fish") return fishScript(commands);
   const rows = tableRows(commands).map(([patterns, answer]) => `    ${patterns.join(" | ")}) echo "${answer}" ;;`);
   const table = `_pmctl_table() {\n  case "$*" in\n${rows.join("\n")}\n    *) return 1 ;;\n  esac\n}\n`;
-  const about = "# What may stand at a place of a line: the verbs and options of a command, or values by kind.";
+  const about = "# The words that fit at a place of a line: the verbs and options of a command, or values by kind.";
   const [head, tail] = shell === "bash" ? [BASH_HEAD, BASH_TAIL] : [ZSH_HEAD, ZSH_TAIL];
   return [head, about, table, tail].join("\n");
 }
 
 /**
- * Rows such as `verbs market`, `options market list`, `value market list --status` and `argument market show 0`. What an
- * option of the program takes is behind what a command's own of the same name does.
+ * Rows such as `verbs market`, `options market list`, `value market list --status` and `argument market show 0`. A
+ * command's own option comes before a global option of the same name.
  */
 function tableRows(commands: readonly CompletedCommand[]): [patterns: string[], answer: string][] {
   const ofOptions = (options: readonly CompletedOption[], placed: (flag: string) => string) =>
@@ -110,7 +109,7 @@ function answer(values: Values): string {
 
 const BASH_HEAD = "# Completion of pmctl for bash. Load it with: source <(pmctl completion bash)\n";
 
-/** How both shells find out where on the line the cursor stands; \`word\` is each word before it. */
+/** How both shells find the cursor's place on the line; \`word\` is each word before it. */
 const WALK = `    if [[ -n $option ]]; then
       case $option in
         -C | --directory | -t | --tenant) place+=("$option" "$word") ;;
@@ -237,7 +236,7 @@ function fishValues(values: Values): string {
   return `-a ${quote("live" in values ? `(__pmctl_values ${values.live})` : values.join(" "))}`;
 }
 
-/** In single quotes fish knows two escapes. */
+/** fish knows two escapes within single quotes. */
 function quote(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

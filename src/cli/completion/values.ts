@@ -15,7 +15,7 @@ import { Fault } from "../../domain/fault.ts";
 export const VALUE_KINDS = ["markets", "keys", "users", "policy", "events", "names", "tenants"] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** What a line asks to be completed. */
+/** A request of a completion script. */
 export interface ValuesLine {
   kind: ValueKind;
   prefix: string;
@@ -31,7 +31,7 @@ const OPTIONS: Readonly<Record<string, "directory" | "tenant">> = {
 };
 
 /**
- * A line that the shell's scripts write, read without the rest of the program: a key is waited for.
+ * Reads the line that the shell's scripts write without loading the program, because the user waits for a key press.
  * @returns undefined for any other line, which the program reads
  */
 export function valuesLine(argv: readonly string[]): ValuesLine | undefined {
@@ -54,10 +54,10 @@ export function valuesLine(argv: readonly string[]): ValuesLine | undefined {
 }
 
 /**
- * The values of a kind that begin so, from what files say: no server and no database is asked. Where something is amiss
- * there is nothing to complete.
+ * The values of a kind with this prefix, from files only: no server and no database is asked. Where a file cannot be
+ * read there is nothing to complete.
  *
- * @param refresh begins to read a tenant's values again, for the next time
+ * @param refresh starts to read a tenant's values again, for the next completion
  */
 export async function valuesOf(
   { kind, prefix, directory, tenant }: ValuesLine,
@@ -109,7 +109,7 @@ function seenValues(
   return seen.list(kind, prefix);
 }
 
-/** As `openWorkspace` finds them, whose schemas take too long to load. */
+/** Finds the same tenants as `openWorkspace`, whose schemas take too long to load. */
 function tenantsOf(directory: string): string[] {
   const own = folderNames(join(directory, "tenants")).filter((name) =>
     existsSync(join(directory, "tenants", name, "tenant.yaml")),
@@ -117,7 +117,7 @@ function tenantsOf(directory: string): string[] {
   return own.length === 0 && demoRuns(directory) ? [DEMO_TENANT] : own;
 }
 
-/** Prints what a line of the shell's scripts asks for. Values that are old are read again by a process of its own. */
+/** Prints the values that a shell's script asks for. A process of its own reads old values again. */
 export async function printValues(line: ValuesLine): Promise<void> {
   const [, program = ""] = process.argv;
   const values = await valuesOf(line, ({ directory, tenant }) => {

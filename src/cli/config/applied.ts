@@ -5,18 +5,18 @@ import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { type ShownItem, shownItem } from "./plan-view.ts";
 
-/** What an apply or a rollback did to a tenant. */
+/** The result of an apply or a rollback of one tenant. */
 export interface AppliedTenant {
   tenant: string;
   changed: boolean;
-  /** Of the audit entry; null when nothing changed. */
+  /** Number of the audit entry; null when nothing changed. */
   seq: number | null;
   hash: string | null;
   gitCommit: string | null;
   fileSha256: string;
-  /** What was written. */
+  /** The changes that were written. */
   changes: ShownItem[];
-  /** Fields that the entry records as changed since the apply before, as `pmctl history` counts them. */
+  /** Fields that changed since the previous apply, as `pmctl history` counts them. */
   recorded: string[];
   /** Migrations that brought the schema forward. */
   migrations: string[];
@@ -30,7 +30,7 @@ export const APPLY_ENDS = {
   8: "the audit log does not hold",
 } satisfies Ends;
 
-/** @param seal of the last change that the command made; a repeat under an idempotency key makes none */
+/** @param seal of the last change that the command made; undefined for a repeat under an idempotency key */
 export function appliedTenant(
   { plan, changed, items, gitCommit, entry: kept }: CarriedOut,
   { seal, migrations }: { seal: Seal | undefined; migrations: string[] },
@@ -68,7 +68,7 @@ export const appliedView = {
   empty: "There is nothing to apply",
 } satisfies View<readonly AppliedTenant[], AppliedTenant>;
 
-/** As many digits of it as git shows, and `-dirty` where it ends so. */
+/** The commit with as many digits as git shows, and with its `-dirty`. */
 export function shortCommit(gitCommit: string): string {
   return gitCommit.replace(/^([0-9a-f]{8})[0-9a-f]*/, "$1");
 }

@@ -30,16 +30,16 @@ type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
 export function register(noun: Command, host: Host): void {
   host.add<ApplyOptions>(
     takePlanOptions(noun)
-      .argument("[tenants...]", "tenants to apply, * and ? match; or the file of a saved plan")
+      .argument("[tenants...]", "tenants to apply (* and ? match), or the file of a saved plan")
       .option("--dry-run", "only plan, or check that a saved plan still holds")
-      .description("bring the database to what the files say: schema, keys, treasury, policy, markets"),
+      .description("bring the database to the state of the files: schema, keys, treasury, policy, markets"),
     {
       names: APPLIED_FIELDS,
       ends: {
         ...ASKS_TENANT,
         ...APPLY_ENDS,
         2: "changes are planned (`--dry-run --detailed-exitcode`)",
-        10: "some tenants were applied only",
+        10: "only some tenants were applied",
       },
       repeatable: true,
     },
@@ -47,11 +47,11 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** Printed when Ctrl-C interrupts a change that may have been sent. */
+/** Printed when Ctrl-C interrupts a change that may have been sent already. */
 export const IN_DOUBT =
   "Interrupted: a tenant's change was committed as a whole or not at all; pmctl history shows which";
 
-/** Applies each tenant in a commit of its own: a failure of one undoes no other. */
+/** Applies each tenant in a commit of its own: the failure of one tenant does not undo the others. */
 async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const { options, io, interrupts } = context;
   requireReasonToBreak(options);
@@ -106,14 +106,14 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
   return failure ?? EXIT.ok;
 }
 
-/** A tenant's name wins over a file of the same name. */
+/** A tenant's name takes precedence over a file of the same name. */
 async function targetsOf(
   workspace: Workspace,
   { options, args }: Pick<CommandContext<ApplyOptions>, "options" | "args">,
 ): Promise<Target[]> {
   const isPlan = (name: string) => !workspace.tenants.includes(name) && existsSync(name);
   if (!args.some(isPlan)) return tenantsMeant(workspace, { options, args }, "only").map((tenant) => ({ tenant }));
-  if (options.selector) throw new Fault("USAGE", "A saved plan names its tenants: leave --selector out");
+  if (options.selector) throw new Fault("USAGE", "A saved plan names its tenants: leave out --selector");
   const targets: Target[] = [];
   for (const name of args) {
     if (!isPlan(name)) {

@@ -49,7 +49,7 @@ const view: View<readonly Row[], Row> = {
 export function register(noun: Command, host: Host): void {
   host.add<DriftOptions>(
     noun
-      .argument("[tenants...]", "the tenants; the only one unless given; * and ? match")
+      .argument("[tenants...]", "tenants to look at (default: the only one); * and ? match")
       .addOption(selectorOption())
       .option("--write", "put the live values into the files; comments stay")
       .description(
@@ -113,7 +113,7 @@ async function runDrift(context: CommandContext<DriftOptions>): Promise<ExitCode
   );
 }
 
-/** Values that were changed live, those among them that an apply was told to keep. */
+/** Values that were changed live, including those that an earlier apply was told to keep. */
 export function driftIn({ items }: Plan): PlanItem[] {
   return items.filter((item) => item.kind !== "change" && item.problem === undefined && !isNaming(item));
 }

@@ -7,10 +7,10 @@ import { tenantsMeant } from "../input/tenants.ts";
 import { annotationOf } from "../output/annotations.ts";
 
 /**
- * Reads the files of the tenants that a command means; all of the directory unless it names or selects any.
+ * Reads the files of the tenants that the line names or selects; of all tenants where it does neither.
  *
- * @param read gives what the command wants of a tenant's file
- * @throws ConfigError with the problems of all files, so that one run shows every one
+ * @param read returns what the command needs of a tenant's file
+ * @throws ConfigError with the problems of all files, so that one run shows all of them
  */
 export function eachTenant<Value>(
   context: Pick<CommandContext<SelectorOptions>, "options" | "args">,
@@ -31,20 +31,20 @@ export function eachTenant<Value>(
   return values;
 }
 
-/** What came of work on several tenants. */
+/** The outcome of work on several tenants. */
 interface Done<Value> {
-  /** Of the tenants whose work succeeded. */
+  /** Results of the tenants whose work succeeded. */
   values: Value[];
-  /** What the command ends with when the work of a tenant failed: `partly` beside others that succeeded. */
+  /** The exit code when the work of a tenant failed: `partly` where other tenants succeeded. */
   failure: ExitCode | undefined;
 }
 
 /**
- * Does something with each target on its own: one that fails is told on stderr and does not hide the others.
+ * Does work for each target on its own: a failure is noted on stderr, and the other targets go on.
  *
- * @param about.not what was not done to a tenant, such as `applied`
+ * @param about.not the work in the passive, such as `applied`, for the note "was not applied"
  * @param about.failed called for each failure
- * @throws whatever the work of the only target throws
+ * @throws the error of the work when there is only one target
  */
 export async function oneByOne<Target extends { tenant: string }, Value>(
   targets: readonly Target[],

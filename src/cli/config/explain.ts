@@ -6,7 +6,7 @@ import { identifier } from "../input/parsers.ts";
 import type { View } from "../output/output.ts";
 import { wrap } from "../output/text-width.ts";
 
-/** A key or a name as it is printed: of the keys below it their own alone. */
+/** A key or a name as it is printed; keys below it are printed without those below them. */
 interface Explained extends Omit<FileKey, "keys"> {
   keys: Omit<FileKey, "keys">[];
 }
@@ -54,16 +54,16 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument(
         "[name]",
-        "such as tenant.policy.feeBps, error.KYC_REQUIRED, audit.market.settled, event.order.filled, metric.pmctl_trades_total; without one, what there is",
+        "such as tenant.policy.feeBps, error.KYC_REQUIRED, audit.market.settled, event.order.filled, metric.pmctl_trades_total; without one, all first words",
         identifier,
       )
-      .description("print what a key of a file, an error code, an audit type, a webhook event or a metric means"),
+      .description("explain a key of a file, an error code, an audit type, a webhook event or a metric"),
     { names: "path type description default examples required loosens keys", ends: { 5: "there is no such name" } },
     ({ args: [name], io }) => runExplain(name, io),
   );
 }
 
-/** @throws Fault NOT_FOUND with the nearest name */
+/** @throws Fault NOT_FOUND naming the nearest name */
 export async function runExplain(name: string | undefined, { output }: Io): Promise<void> {
   const [{ FILES, findKey, keysOf }, { FAMILY_NAMES, familyOf, findEntry }] = await Promise.all([
     import("../../config/schema/schema-keys.ts"),

@@ -37,7 +37,7 @@ export function register(noun: Command, host: Host): void {
         `2d, 2030-01-31T18:00:00Z or friday 18:00 Europe/Berlin; at most ${MAX_FREEZE_DAYS} days; needs --reason`,
         timeAhead,
       )
-      .option("--off", "lift it now")
+      .option("--off", "lift the freeze now")
       .description(
         "block apply and rollback until a time; without options, show the freeze. Live changes, such as policy set, go on",
       ),
@@ -63,8 +63,8 @@ function check({ until, off }: FreezeOptions): void {
   if (until === undefined) return;
   if (off) throw new Fault("USAGE", "--until and --off contradict each other");
   const ahead = Date.parse(until) - wallClockMs();
-  if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future, and ${until} is not`);
-  if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until is at most ${MAX_FREEZE_DAYS} days ahead`);
+  if (ahead <= 0) throw new Fault("USAGE", `--until must be in the future (got ${until})`);
+  if (ahead > MAX_FREEZE_MS) throw new Fault("USAGE", `--until must be at most ${MAX_FREEZE_DAYS} days ahead`);
 }
 
 function changed(api: Api, { until, off }: FreezeOptions): Promise<Freeze> {

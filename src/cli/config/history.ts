@@ -17,7 +17,7 @@ import { shortCommit } from "./applied.ts";
 import { oneByOne } from "./each-tenant.ts";
 import { overrideLine, symbolOf } from "./plan-view.ts";
 
-/** One apply, as its audit entry tells; `rollback --to` takes its `seq`. */
+/** One apply, from its audit entry; `rollback --to` takes its `seq`. */
 type Applied = WireOutput<"listApplies">[number] & { tenant: string };
 
 interface HistoryOptions extends SelectorOptions {
@@ -45,30 +45,30 @@ const view: View<readonly Applied[], Applied> = {
 export function register(noun: Command, host: Host): void {
   host.add<HistoryOptions>(
     noun
-      .argument("[tenants...]", "the tenants; the only one unless given; * and ? match")
+      .argument("[tenants...]", "tenants to list (default: the only one); * and ? match")
       .addOption(selectorOption())
-      .option("--limit <n>", "how many of each tenant, the newest first", count, 50)
-      .description("the applies of a tenant, from its audit log"),
+      .option("--limit <n>", "how many applies of each tenant, newest first", count, 50)
+      .description("list the applies of a tenant, from its audit log"),
     {
       names: "tenant seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes",
-      ends: { ...ASKS_TENANT, 10: "the applies of some tenants only" },
+      ends: { ...ASKS_TENANT, 10: "only the applies of some tenants were read" },
     },
     runHistory,
   );
   host.add(
     noun
       .command("show")
-      .argument("<seq>", "the apply, as pmctl history numbers it")
-      .description("one apply: what it changed since the apply before, and the document that it stored"),
+      .argument("<seq>", "number of the apply, from pmctl history")
+      .description("show one apply: what it changed since the previous one, and the document that it stored"),
     { names: `tenant ${SHOWN} livePolicy document`, ends: ASKS_TENANT },
     runShow,
   );
   host.add(
     noun
       .command("diff")
-      .argument("<from>", "an apply, as pmctl history numbers it")
-      .argument("<to>", "another one")
-      .description("what differs between the documents of two applies"),
+      .argument("<from>", "number of an apply, from pmctl history")
+      .argument("<to>", "number of another apply")
+      .description("compare the documents of two applies"),
     { names: "tenant from to changes", ends: ASKS_TENANT },
     runDiff,
   );
@@ -76,7 +76,7 @@ export function register(noun: Command, host: Host): void {
 
 const SHOWN = "seq ts actor hash reason gitCommit sha256 fileSha256 rollbackTo policy adopted changes";
 
-/** `2 policy, 1 market`: only what there is. */
+/** Such as `2 policy, 1 market`; leaves out zeros. */
 function countsOf({ policy, markets, keys, settings }: Applied["changes"]): string {
   const told = [
     [policy, `${policy} policy`],
@@ -120,7 +120,7 @@ async function withHistory<Value>(
 
 function applyNumber(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new Fault("USAGE", `${text} is no audit entry's number; pmctl history lists the applies`);
+  throw new Fault("USAGE", `${text} is not the number of an audit entry; pmctl history lists the applies`);
 }
 
 async function runShow(context: CommandContext<object>): Promise<void> {
@@ -143,7 +143,7 @@ async function runDiff(context: CommandContext<object>): Promise<void> {
   });
 }
 
-/** Notes the overrides in force too: they are live, and no apply made them. */
+/** Notes the overrides in force too, because they are live although no apply made them. */
 async function runHistory(context: CommandContext<HistoryOptions>): Promise<ExitCode> {
   const { options, io } = context;
   const workspace = openWorkspace();

@@ -39,7 +39,7 @@ interface InitChoices extends InitOptions {
 }
 
 interface WrittenFiles extends InitResult {
-  /** Existed, and were written anew. */
+  /** Files that existed and were written anew. */
   updated?: string[];
 }
 
@@ -66,22 +66,22 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenant]", "the new tenant's id: lower-case letters, digits and -")
       .addOption(
-        new Option("--template <name>", "how much the tenant file shows; minimal unless given").choices(TEMPLATES),
+        new Option("--template <name>", "how much the tenant file shows (default: minimal)").choices(TEMPLATES),
       )
       .addOption(
-        new Option("--ci <service>", "write a workflow that plans, applies and checks; none unless given").choices(
+        new Option("--ci <service>", "write a workflow that plans, applies and checks (default: none)").choices(
           CI_SERVICES,
         ),
       )
-      .option("--base-url <url>", "where traders will find the tenant")
-      .option("--update", "show how the workflow that is there differs from today's, and write it anew after a yes")
+      .option("--base-url <url>", "the address at which traders reach the tenant")
+      .option("--update", "show how an existing workflow differs from today's, and rewrite it after a yes")
       .description("write a tenant file, a market, a case and .env with fresh secrets; overwrites nothing"),
     { names: "path result", ends: { 3: NOT_CONFIRMED, 5: "`--update`: there is no such workflow" } },
     runInit,
   );
 }
 
-/** Asks on a terminal for what no option says. A second run finds everything in place and overwrites nothing. */
+/** Asks on a terminal for what no option states. A second run overwrites nothing. */
 export async function runInit({ options, args, io }: CommandContext<InitOptions>): Promise<void> {
   const directory = newTenantsDirectory();
   if (options.update) return updateWorkflows(options, args[0] ?? options.tenant, directory, io);
@@ -91,7 +91,7 @@ export async function runInit({ options, args, io }: CommandContext<InitOptions>
   io.output.note(nextSteps(directory, answers));
 }
 
-/** @throws Fault NOT_FOUND where the directory has no such workflow, REFUSED when the answer is no */
+/** @throws Fault NOT_FOUND where the directory has no such workflow, REFUSED when the operator says no */
 async function updateWorkflows(
   options: Globals & InitOptions,
   tenant: string | undefined,
@@ -107,7 +107,7 @@ async function updateWorkflows(
     );
   const differing = standing.filter(({ before, after }) => before !== after);
   for (const { path, before, after } of differing) output.note([`${path}:`, ...changedLines(before, after)].join("\n"));
-  if (differing.length > 0 && mustAsk(options, prompts) && !(await prompts.confirm("Write it so?"))) throw declined();
+  if (differing.length > 0 && mustAsk(options, prompts) && !(await prompts.confirm("Write this?"))) throw declined();
   for (const { path, after } of differing) writeFileSync(join(directory, path), after);
   const paths = (of: readonly StandingWorkflow[]) => of.map(({ path }) => path);
   const kept = paths(standing.filter((each) => !differing.includes(each)));
@@ -126,20 +126,20 @@ async function answersOf(
     return { tenant: named, ...unasked };
   }
   const problemOfNew = (id: string) =>
-    problemOfTenant(id) ?? (isThere(directory, id) ? `${id} is there already` : undefined);
+    problemOfTenant(id) ?? (isThere(directory, id) ? `${id} exists already` : undefined);
   const tenant = named ?? (await prompts.ask("What is the tenant's id?", { fallback: "acme", problem: problemOfNew }));
   const problem = problemOfTenant(tenant);
   if (problem !== undefined) throw new Fault("USAGE", problem);
   if (isThere(directory, tenant)) {
-    // No answer would change a file that is there.
-    output.note(`${tenant} is there already: what it has stays as it is, and only what is missing is written.`);
+    // No answer would change a file that exists.
+    output.note(`${tenant} exists already: its files stay as they are, and only missing ones are written.`);
     return { tenant, ...unasked };
   }
   return {
     tenant,
     baseUrl:
       baseUrl ??
-      (await prompts.ask("Where will traders find it? (it can be changed later)", {
+      (await prompts.ask("At which address will traders reach it? (it can be changed later)", {
         fallback: placeholderUrl(tenant),
         problem: problemOfBaseUrl,
       })),
@@ -148,7 +148,7 @@ async function answersOf(
       (await prompts.choose(
         "How much should the tenant file show?",
         [
-          { value: "minimal", name: "what must be there, and the limits" },
+          { value: "minimal", name: "the required keys, and the limits" },
           { value: "full", name: "every section, with its defaults" },
         ],
         "minimal",

@@ -7,13 +7,13 @@ import { declined } from "../input/prompts.ts";
 import { selectorOption } from "../input/selector-option.ts";
 import { notePlan, noteRest, planTable, shownPlan } from "./plan-view.ts";
 
-/** The flags that answer a plan's questions in advance. */
+/** The options that answer a plan's questions in advance. */
 export interface ChoiceOptions {
   yes?: boolean | undefined;
   onDrift?: Choices["onDrift"];
   acceptLoosening?: boolean;
   target?: readonly string[];
-  /** Names of rules. */
+  /** Names of rules of the tenant file. */
   acceptRule?: string[];
   breakFreeze?: boolean;
 }
@@ -23,39 +23,39 @@ export const ON_DRIFT = ["fail", "adopt", "overwrite"] as const;
 
 const together = (value: string, before: readonly string[] = []) => [...before, value];
 
-/** The options that answer a plan's questions in advance, in the same words wherever a plan is decided. */
+/** The options that answer a plan's questions in advance, with the same texts in every command that plans. */
 const ANSWERS = {
   onDrift: () =>
-    new Option("--on-drift <what>", "values that were changed live: stop, keep them, or write the file's").choices(
+    new Option("--on-drift <what>", "for values that were changed live: stop, keep them, or write the file's").choices(
       ON_DRIFT,
     ),
-  acceptLoosening: () => new Option("--accept-loosening", "let limits be loosened"),
+  acceptLoosening: () => new Option("--accept-loosening", "allow changes that loosen limits"),
   acceptRule: () =>
-    new Option("--accept-rule <name>", "approve what this rule of the file asks about; may be repeated").argParser(
+    new Option("--accept-rule <name>", "approve a rule of the file that asks for it; may be repeated").argParser(
       together,
     ),
-  breakFreeze: () => new Option("--break-freeze", "go on although the tenant is frozen; needs --reason"),
+  breakFreeze: () => new Option("--break-freeze", "apply although the tenant is frozen; needs --reason"),
 };
 
-/** Adds some of them to a command; all unless some are named. */
+/** Adds the named options to a command; all of them unless some are named. */
 export function takeAnswers(command: Command, ...some: (keyof typeof ANSWERS)[]): Command {
   const names = some.length > 0 ? some : (Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]);
   return names.reduce((taking, name) => taking.addOption(ANSWERS[name]()), command);
 }
 
-/** Adds what `plan` and `apply` have in common. */
+/** Adds the options that `plan` and `apply` share. */
 export function takePlanOptions(command: Command): Command {
   const target = "only this field and those below it, such as policy.feeBps; may be repeated";
   command.addOption(selectorOption()).addOption(new Option("--target <field>", target).argParser(together));
   return takeAnswers(command);
 }
 
-/** @throws Fault USAGE for a freeze that is to be broken without a word */
+/** @throws Fault USAGE when a freeze is to be broken without a reason */
 export function requireReasonToBreak({ breakFreeze, reason }: ChoiceOptions & { reason?: string | undefined }): void {
   if (breakFreeze && (reason ?? "").trim() === "") throw new Fault("USAGE", "--break-freeze needs --reason TEXT");
 }
 
-/** What the flags alone answer. */
+/** The choices that the options alone make. */
 export function choicesOf({
   onDrift = "fail",
   acceptLoosening = false,
@@ -65,12 +65,12 @@ export function choicesOf({
   return { onDrift, acceptLoosening, acceptedRules: acceptRule, breakFreeze };
 }
 
-/** What the maker of a saved plan decided and accepted of it. Whether a freeze is broken, the apply says. */
+/** What the maker of a saved plan decided and accepted. Only the apply says whether it breaks a freeze. */
 export interface Accepted {
-  /** What becomes of drift; undefined where nothing was said. */
+  /** What to do with drift; undefined where the plan left it open. */
   onDrift?: Choices["onDrift"];
   loosening: boolean;
-  /** Names of rules. */
+  /** Names of the approved rules. */
   rules: readonly string[];
 }
 
@@ -83,7 +83,7 @@ export function acceptedBy(options: ChoiceOptions): Accepted {
   };
 }
 
-/** The flags of an apply, with what was accepted when the saved plan was made. */
+/** The options of an apply, together with what was accepted when the saved plan was made. */
 export function withAccepted<Options extends ChoiceOptions>(options: Options, accepted: Accepted | undefined): Options {
   if (!accepted) return options;
   const onDrift = options.onDrift ?? accepted.onDrift;
@@ -95,7 +95,7 @@ export function withAccepted<Options extends ChoiceOptions>(options: Options, ac
   };
 }
 
-/** What a line with an idempotency key accepts; undefined without a key. */
+/** The choices that a repeat under an idempotency key must share; undefined without a key. */
 export function repeatableBy(options: ChoiceOptions & { idempotencyKey?: string | undefined }): Choices | undefined {
   return options.idempotencyKey === undefined ? undefined : choicesOf(options);
 }
@@ -118,7 +118,7 @@ export function chooserOf(options: ChoiceOptions, io: Io, backTo?: number): (pla
   };
 }
 
-/** Whether the operator is asked about a plan, and so has been shown all of it. */
+/** Whether the operator is asked about a plan, and so has seen all of it. */
 export function asksAbout(
   plan: Plan,
   { yes, breakFreeze }: Pick<ChoiceOptions, "yes" | "breakFreeze">,

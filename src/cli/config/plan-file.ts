@@ -9,17 +9,17 @@ import { type ShownPlan, shownPlan } from "./plan-view.ts";
 
 const FORMAT = "pmctl-plan-v2";
 
-/** What a saved plan binds: the files, the live version, and every change. */
+/** The bound part of a saved plan: the files, the live version, and every change. */
 type Bound = Pick<ShownPlan, "tenant" | "fileSha256" | "liveVersion" | "items" | "settings" | "targets">;
 
-/** A plan, and what its maker accepted of it. */
+/** A plan, with what its maker accepted. */
 export interface SavedPlan extends Bound {
   accepted: Accepted;
-  /** Of the canonical text of all the rest that is bound. An acceptance counts for this plan alone. */
+  /** Hash of the canonical text of everything else that is bound, so an acceptance counts for this plan alone. */
   sha256: string;
 }
 
-/** Writes plans for a later apply. They hold what is printed, so no secrets. */
+/** Writes plans for a later apply. They contain what is printed, so no secrets. */
 export function savePlans(file: string, plans: readonly (ShownPlan & { accepted: Accepted })[]): void {
   const saved = plans.map((plan) => ({ ...plan, sha256: digestOf(plan) }));
   try {
@@ -29,11 +29,11 @@ export function savePlans(file: string, plans: readonly (ShownPlan & { accepted:
   }
 }
 
-/** @throws Fault USAGE when the file is no saved plan, REFUSED when it was changed after it was saved */
+/** @throws Fault USAGE when the file is not a saved plan, REFUSED when it was changed after it was saved */
 export function readPlans(file: string): SavedPlan[] {
   const { format, plans } = contentOf(file);
   if (format !== FORMAT || !Array.isArray(plans) || plans.length === 0 || !plans.every(isSaved))
-    throw new Fault("USAGE", `${file} is no plan of this pmctl: make it again with pmctl plan --out`);
+    throw new Fault("USAGE", `${file} is not a plan of this pmctl: make it again with pmctl plan --out`);
   const changed = plans.find((plan) => plan.sha256 !== digestOf(plan));
   if (changed)
     throw new Fault("REFUSED", `${file}: the plan of ${changed.tenant} was changed after it was made; plan again`);
@@ -45,11 +45,11 @@ function contentOf(file: string): { format?: unknown; plans?: unknown } {
     const content = JSON.parse(readFileSync(file, "utf8")) as unknown;
     return typeof content === "object" && content !== null ? content : {};
   } catch (cause) {
-    throw new Fault("USAGE", `${file} is no plan: pmctl plan --out writes one`, { cause });
+    throw new Fault("USAGE", `${file} is not a plan: pmctl plan --out writes one`, { cause });
   }
 }
 
-/** Checks the shape alone. The content is not trusted: the tenant is planned again and compared with it. */
+/** Checks only the shape. The content is not trusted: the tenant is planned again and compared with it. */
 function isSaved(plan: unknown): plan is SavedPlan {
   if (typeof plan !== "object" || plan === null) return false;
   const { tenant, items, settings, accepted, targets = [] } = plan as Record<string, unknown>;
@@ -62,7 +62,7 @@ function isSaved(plan: unknown): plan is SavedPlan {
   return isText(tenant) && Array.isArray(settings) && Array.isArray(items) && items.every(isItem);
 }
 
-/** Leaves out who changed a value: the change itself was approved. */
+/** Leaves out who changed a value, because the change itself was approved. */
 function digestOf({
   tenant,
   fileSha256,
@@ -87,8 +87,8 @@ function digestOf({
 }
 
 /**
- * Refuses a plan that differs from the saved one. Applying moves the live version, so a plan can be applied once.
- * @throws Fault REFUSED saying what has changed
+ * Refuses a plan that differs from the saved one. An apply moves the live version, so a plan can be applied once.
+ * @throws Fault REFUSED saying what changed
  */
 export function requireSame(saved: Bound, plan: Plan): void {
   const fresh = shownPlan(plan);
@@ -102,7 +102,7 @@ export function requireSame(saved: Bound, plan: Plan): void {
   if (boundText(saved) !== boundText(fresh)) throw stale("a key, a market or the time has changed");
 }
 
-/** Leaves out who changed a value: the change itself was approved. */
+/** Leaves out who changed a value, because the change itself was approved. */
 function boundText({ items, settings }: Bound): string {
   return canonicalJson({ settings, items: items.map(({ by, ...item }) => item) });
 }

@@ -11,13 +11,13 @@ import { plain, usd } from "../output/cells.ts";
 import type { Output, View } from "../output/output.ts";
 import type { Paint } from "../output/table.ts";
 
-/** What a change does to the limits, as people look for it; of a secret, in small letters. */
+/** The effect of a change on the limits, in capitals so that people can search for it; lower case for a secret. */
 export type Mark = "LOOSENS" | "TIGHTENS" | "loosens" | null;
 
 export interface ShownPlan extends Omit<Plan, "items"> {
   items: ShownItem[];
 }
-/** A plan with what an unattended apply would refuse it for. */
+/** A plan, with the reasons for which an unattended apply would refuse it. */
 export interface JudgedPlan extends ShownPlan {
   refusals: Refusal[];
 }
@@ -29,8 +29,8 @@ export const ITEM_FIELDS = "field kind base desired live by mark problem";
 type Row = ShownItem & { tenant: string };
 
 /**
- * @param onDrift what becomes of values that were changed live: those to be kept are shown as kept. A plan that is saved leaves
- *   that open
+ * @param onDrift what happens to values that were changed live: those that are kept are shown as kept. A saved plan
+ *   leaves that open
  */
 export function shownPlan(plan: Plan, { onDrift = "fail" }: Partial<Pick<Choices, "onDrift">> = {}): ShownPlan {
   const { items, money } = plan;
@@ -39,7 +39,7 @@ export function shownPlan(plan: Plan, { onDrift = "fail" }: Partial<Pick<Choices
   return { ...plan, items: shown.map(shownItem), ...(money && { money: moneyWithout(kept, money) }) };
 }
 
-/** What a plan may cost where some fields stay as they are. */
+/** The money of a plan where some fields keep their live value. */
 function moneyWithout(kept: ReadonlySet<PlanItem>, { trades, ...money }: PlanMoney): PlanMoney {
   const fields = new Set([...kept].map(({ field }) => field));
   const rules = trades?.rules.filter(({ rule }) => !fields.has(`policy.${rule}`)) ?? [];
@@ -47,7 +47,7 @@ function moneyWithout(kept: ReadonlySet<PlanItem>, { trades, ...money }: PlanMon
 }
 
 export function shownItem({ direction, ...item }: PlanItem): ShownItem {
-  // What is kept changes no limit.
+  // A kept value changes no limit.
   return { ...item, mark: item.kind === "adopted" ? null : markOf(item.field, direction) };
 }
 
@@ -94,7 +94,7 @@ export function inForce({ items, overrides }: Pick<ShownPlan, "items" | "overrid
   }));
 }
 
-/** `+` for what is new, `-` for what goes, `~` for what changes. */
+/** `+` for an added value, `-` for a removed one, `~` for a change. */
 export function symbolOf(before: unknown, after: unknown): "+" | "~" | "-" {
   if (before === null) return "+";
   return after === null ? "-" : "~";
@@ -104,7 +104,7 @@ function symbolOfItem({ kind, live, desired }: Pick<ShownItem, "kind" | "live" |
   return kind === "adopted" ? "=" : symbolOf(live, desired);
 }
 
-/** What loosens stands out, whatever else happens to the field. */
+/** A loosening stands out, whatever else happens to the field. */
 function paintOf(item: ShownItem): Paint {
   if (item.mark?.toUpperCase() === "LOOSENS") return "yellow";
   if (item.kind === "conflict") return "red";
@@ -112,7 +112,7 @@ function paintOf(item: ShownItem): Paint {
   return ({ "+": "green", "~": "cyan", "-": "red" } as const)[symbolOf(item.live, item.desired)];
 }
 
-/** What the treasury gives to a new market at most, or gets; empty for what moves no money. */
+/** The most that the treasury gives to a new market, or what it gets; empty for an item that moves no money. */
 function moneyOf({ field, live, desired, problem }: ShownItem): string {
   if (problem !== undefined) return "";
   if (field === "treasury.capitalUsd") return `+${usd(Number(desired) - Number(live))}`;
@@ -120,7 +120,7 @@ function moneyOf({ field, live, desired, problem }: ShownItem): string {
   return `-${usd(Number(desired.liquidityUsd))}`;
 }
 
-/** What would happen to an item, in one word. */
+/** The action on an item, in one word. */
 export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live" | "desired">): string {
   if (kind === "adopted") return "keep";
   if (kind !== "change") return kind;
@@ -128,7 +128,7 @@ export function actionOf({ kind, live, desired }: Pick<ShownItem, "kind" | "live
   return desired === null ? "remove" : "change";
 }
 
-/** A market that is to be created shows its question. */
+/** The text of a value; a new market is shown by its question. */
 export function shownValue(value: Json): string {
   if (typeof value === "object" && value !== null && "question" in value) return plain(value.question);
   return value === null ? "-" : plain(value);
@@ -144,7 +144,7 @@ function planLines(plan: ShownPlan): string[] {
   });
 }
 
-/** What a table has no room for: who changed live values, conflicts, settings, overrides, money and warnings. */
+/** Lines for which a table has no room: who changed live values, conflicts, settings, overrides, money and warnings. */
 export function restLines(plan: ShownPlan): string[] {
   const { items, settings, overrides, rules, warnings } = plan;
   const atStart = settings.filter((path) => path !== SEARCH);
@@ -154,8 +154,8 @@ export function restLines(plan: ShownPlan): string[] {
       by ? [`${field} was changed live by ${by.actor} at ${by.ts}, audit entry ${by.seq}${because(by.reason)}`] : [],
     ),
     ...items.flatMap(({ field, problem }) => (problem === undefined ? [] : [`${field}: ${problem}`])),
-    ...(atStart.length > 0 ? [`Taken up by a server at its next start: ${atStart.join(", ")}`] : []),
-    ...(atStart.length < settings.length ? [`Taken up at once: ${SEARCH}`] : []),
+    ...(atStart.length > 0 ? [`A server takes these up at its next start: ${atStart.join(", ")}`] : []),
+    ...(atStart.length < settings.length ? [`A server takes this up at once: ${SEARCH}`] : []),
     ...overrides.map(overrideLine),
     ...moneyLines(plan),
     ...(rules ?? []).map(({ name, effect, message }) => {
@@ -174,14 +174,14 @@ const REFUSED: Record<Refusal["reason"], string> = {
   approval: "needs a person's yes",
 };
 
-/** A line for each refusal, with the flag that accepts it. */
+/** One line for each reason to refuse, with the option that accepts it. */
 export function refusalLines(plan: JudgedPlan): string[] {
   return refusalsSaid(plan).map(
     ({ field, message }) => `  ${plan.tenant}: ${field === null ? "" : `${field}: `}${message}`,
   );
 }
 
-/** What is said of each refused field, with the flag that accepts it. */
+/** The message for each refused field, with the option that accepts it. */
 export function refusalsSaid({ items, rules = [], refusals, money }: JudgedPlan) {
   return refusals.map(({ reason, field, flag }) => {
     const rule = rules.find(({ name }) => field === `rules.${name}`)?.message;
@@ -194,12 +194,12 @@ export function refusalsSaid({ items, rules = [], refusals, money }: JudgedPlan)
   });
 }
 
-/** Each line with the tenant's name, because a command may show several. */
+/** Each line begins with the tenant's name, because a command may show several tenants. */
 export function noteRest(plan: ShownPlan, output: Pick<Output, "note">): void {
   for (const line of [...restLines(plan), ...replayLines(plan)]) output.note(`${plan.tenant}: ${line}`);
 }
 
-/** The whole plan, for those who are asked nothing about it. */
+/** Prints the whole plan where the operator is asked nothing about it. */
 export function notePlan(plan: ShownPlan, output: Pick<Output, "note">): void {
   for (const line of planLines(plan)) output.note(`${plan.tenant}: ${line.trim()}`);
   noteRest(plan, output);
@@ -210,7 +210,7 @@ export function overrideLine({ field, value, until }: { field: string; value: un
   return `${field} is ${plain(value)} until ${until}, by an override that ends by itself; pmctl policy set ends it before`;
 }
 
-/** What a plan may cost, in words. */
+/** The money that a plan may cost, in words. */
 function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
   if (!money) return [];
   const { newMarkets, treasury, trades } = money;
@@ -242,14 +242,14 @@ function because(reason: string | null): string {
 
 type Files = Pick<ConfigSession, "config" | "markets">;
 
-/** What is said of one field of a plan, such as `policy.feeBps`, `markets.rain` or `rules.fees`. */
+/** A message about one field of a plan, such as `policy.feeBps`, `markets.rain` or `rules.fees`. */
 interface Said {
   field: string | null;
   message: string;
   code: DiagnosticCode;
 }
 
-/** What is said of fields, at their places in the tenant's files. */
+/** Messages about fields, at their places in the tenant's files. */
 export function annotationsAt(said: readonly Said[], { config, markets }: Files): Annotation[] {
   return said.flatMap(({ field, message, code }) => {
     const market = markets.find(({ key }) => `${field}.`.startsWith(`markets.${key}.`));
@@ -261,7 +261,7 @@ export function annotationsAt(said: readonly Said[], { config, markets }: Files)
   });
 }
 
-/** What is wrong in files that could not be planned. */
+/** The problems of files that could not be planned. */
 export function annotationsOf(error: unknown): Annotation[] {
   return error instanceof ConfigError ? error.problems.map(annotationOf) : [];
 }

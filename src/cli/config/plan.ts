@@ -42,7 +42,7 @@ interface PlanOptions extends SelectorOptions, Omit<ChoiceOptions, "yes"> {
 export function register(noun: Command, host: Host): void {
   host.add<PlanOptions>(
     takePlanOptions(noun)
-      .argument("[tenants...]", "tenants to plan; the only one unless given; * and ? match")
+      .argument("[tenants...]", "tenants to plan (default: the only one); * and ? match")
       .option(
         "--replay <when>",
         "decide the recorded commands since then again under the proposed policy: 30d for the last 30 days, or a time",
@@ -50,7 +50,7 @@ export function register(noun: Command, host: Host): void {
       )
       .option("--out <file>", "save the plan, for pmctl apply FILE", writableFile)
       .option("--detailed-exitcode", "end with 2 when there is something to apply")
-      .description("what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),
+      .description("show what an apply would do; changes nothing; ends with 3 when an unattended apply would refuse"),
     {
       names: `tenant ${ITEM_FIELDS}`,
       ends: {
@@ -59,7 +59,7 @@ export function register(noun: Command, host: Host): void {
         3: "an unattended apply would refuse",
         7: APPLY_ENDS[7],
         8: APPLY_ENDS[8],
-        10: "some tenants were planned only",
+        10: "only some tenants were planned",
       },
       annotates: true,
     },
@@ -73,27 +73,27 @@ async function runPlan(context: CommandContext<PlanOptions>): Promise<ExitCode> 
   return planTargets(workspace, targets, context.options, context.io);
 }
 
-/** A tenant to plan or apply; `confirm` throws when the plan differs from the saved one that names the tenant. */
+/** A tenant to plan or apply; `confirm` throws when the plan differs from the saved one. */
 export interface Target {
   tenant: string;
   confirm?: (plan: Plan) => void;
-  /** The fields that alone are meant. */
+  /** The fields of `--target`. */
   targets?: readonly string[] | undefined;
-  /** What was accepted when the saved plan was made. */
+  /** What the maker of the saved plan accepted. */
   accepted?: Accepted | undefined;
 }
 
-/** @throws Fault USAGE for several tenants behind one address: each tenant has a server of its own */
+/** @throws Fault USAGE for several tenants with one address, because each tenant has a server of its own */
 export function requireOneAddress(targets: readonly Target[], { url }: Pick<SessionOptions, "url">): void {
   if (url === undefined || new Set(targets.map(({ tenant }) => tenant)).size < 2) return;
-  throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave --url out");
+  throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave out --url");
 }
 
 /**
- * Plans each tenant on its own: one that cannot be planned does not hide the others. A saved plan holds all that was asked
- * for, or is not written.
- * @throws Fault REFUSED, or FROZEN where only a freeze stands against it, once everything is printed and saved, when an
- * unattended apply with the same flags would refuse
+ * Plans each tenant on its own, so a failure does not hide the other tenants. A saved plan contains every tenant that
+ * was asked for, or is not written.
+ * @throws Fault REFUSED when an unattended apply with the same options would refuse, or FROZEN where only a freeze is
+ *   in the way; after everything is printed and saved
  */
 export async function planTargets(
   { directory }: Workspace,

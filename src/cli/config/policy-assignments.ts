@@ -9,9 +9,9 @@ type Mapping = { [key: string]: unknown };
 
 /**
  * Reads `feeBps=120`, `jurisdictions.blocked=US,CU` or `suitabilityThresholds.tiers=[{"minScore":0,"capUsd":500}]` into
- * one patch. What a text stands for follows from the field's type in the schema, so `NO` stays a country.
+ * one patch. The field's type in the schema decides how a text is read, so `NO` stays a country.
  *
- * @throws Fault USAGE naming the field that is unknown, stated twice, or holds what its type does not have
+ * @throws Fault USAGE naming the field that is unknown, stated twice, or of another type
  */
 export function policyPatch(assignments: readonly string[]): PolicyPatch {
   const patch: Mapping = {};
@@ -76,7 +76,7 @@ function readValue(key: string, text: string): unknown {
     case "object":
       return readJson(text, () => fail("a JSON object; or state its fields one by one"));
     default:
-      // The custom oracle: an address, or nothing.
+      // The custom oracle: an address, or null.
       return text === "null" || text === "" ? null : text;
   }
 }

@@ -45,7 +45,7 @@ export function register(noun: Command, host: Host): void {
       const set = { patch: policyPatch(args), yes, acceptLoosening, reason };
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
-        throw new Fault("USAGE", "--ttl is at most 30d: put what holds longer into the tenant file");
+        throw new Fault("USAGE", "--ttl is at most 30d: put a lasting value into the tenant file");
       mustAsk(set, io.prompts);
       await withSession(options, io, (session) =>
         runPolicySet(set, (reason) => session.api(undefined, { policyTtlSec, reason }), io),
@@ -85,7 +85,7 @@ function thresholdCells(field: PolicyField, { blockBelow, tiers }: SuitabilityTh
 
 export const policyShow = defineCommand({
   name: "show",
-  summary: "the policy in force",
+  summary: "show the policy in force",
   operation: "getPolicy",
   fields: fieldsOf,
 });
@@ -117,7 +117,7 @@ export async function runPolicySet(options: SetOptions, apiWith: (reason?: strin
   await io.output.print(await apiWith(reason).updatePolicy(patch), updatedView);
 }
 
-/** The fields whose new value lets through what the present one stops. */
+/** The fields whose new value allows something that the present value stops. */
 function loosenedFields(policy: Policy, patch: PolicyPatch): PolicyField[] {
   const changes = statedFields(patch, mergePolicy(policy, patch));
   return changes.flatMap(([field, to]) =>

@@ -11,7 +11,7 @@ import { ASKS_TENANT } from "../errors.ts";
 import type { View } from "../output/output.ts";
 import type { FileEdit } from "./write-back.ts";
 
-/** What `--markets` prints of each market. */
+/** The fields that `--markets` prints of each market. */
 const PULLED_FIELDS = "file key import question category kind p0 closeAt resolutionRef meta liquidityUsd state";
 
 interface PullOptions {
@@ -23,14 +23,14 @@ export function register(noun: Command, host: Host): void {
   host.add<PullOptions>(
     noun
       .argument("[tenant]", "the tenant")
-      .option("--write", "put the live values into the files; comments stay")
-      .option("--markets", "instead: a file for each unsettled market that has none")
-      .description("the tenant file with the live values in it, as YAML"),
+      .option("--write", "write the live values into the files; comments stay")
+      .option("--markets", "write a file for each unsettled market that has none, instead")
+      .description("print the tenant file with the live values in it, as YAML"),
     {
       tenantFile: true,
       and: PULLED_FIELDS,
       each: (options: PullOptions) => !options.write,
-      ends: { ...ASKS_TENANT, 3: "`--markets`: a file is there already, so nothing was written" },
+      ends: { ...ASKS_TENANT, 3: "`--markets`: a file exists already, so nothing was written" },
     },
     runPull,
   );

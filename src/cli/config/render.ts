@@ -13,9 +13,9 @@ import { eachTenant } from "./each-tenant.ts";
 
 interface RenderedTenant {
   tenant: string;
-  /** The merged file with defaults filled in, as one would write it. Secrets are references in it. */
+  /** The merged file with defaults filled in, as an operator would write it. Secrets stay references. */
   document: Record<string, unknown>;
-  /** `file:line` by dotted path; `default` for what no file states. */
+  /** `file:line` by dotted path; `default` where no file states the value. */
   origins: Record<string, string>;
 }
 
@@ -41,21 +41,21 @@ const view: View<RenderedTenant[], RenderedValue> = {
     { title: "VALUE", cell: ({ value }) => plain(value) },
     { title: "ORIGIN", cell: ({ origin }) => origin, whole: true },
   ],
-  empty: "There are no tenants here; `pmctl init` makes one",
+  empty: "There are no tenants here; `pmctl init` creates one",
 };
 
 export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
     noun
-      .argument("[tenants...]", "tenants to show; all unless given; * and ? match")
+      .argument("[tenants...]", "tenants to show (default: all); * and ? match")
       .addOption(selectorOption())
-      .description("tenant files as a whole: bases merged, defaults filled in, each value with its file and line"),
+      .description("print whole tenant files: bases merged, defaults filled in, each value with its file and line"),
     { names: "tenant path value origin", ends: READS_FILES },
     runRender,
   );
 }
 
-/** @throws ConfigError with the problems of all files that are not valid */
+/** @throws ConfigError with the problems of all invalid files */
 async function runRender(context: CommandContext<SelectorOptions>): Promise<void> {
   await context.io.output.print(
     eachTenant(context, (file) => render(loadTenantFile(file))),
@@ -72,7 +72,7 @@ function render({ source, ...config }: TenantConfig): RenderedTenant {
   return { tenant: config.tenant, document, origins: Object.fromEntries(origins) };
 }
 
-/** Values that hold no others, empty lists and mappings among them. */
+/** Values without inner values, and empty lists and mappings. */
 function leaves(value: unknown, path: (string | number)[] = []): { path: (string | number)[]; value: unknown }[] {
   if (typeof value !== "object" || value === null) return value === undefined ? [] : [{ path, value }];
   const children: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
@@ -80,7 +80,7 @@ function leaves(value: unknown, path: (string | number)[] = []): { path: (string
   return children.flatMap(([step, child]) => leaves(child, [...path, step]));
 }
 
-/** A document for other programs: JSON unless another format is asked for. */
+/** A document for other programs: JSON unless the line asks for another format. */
 const documentView: View<object, object> = { kind: "text", text: (document) => JSON.stringify(document, null, 2) };
 
 const DOCUMENTS = ["tenant", "market", "operator", "fleet", "case", "openapi"];
@@ -91,7 +91,7 @@ export const schema: CommandModule = {
       noun
         .addArgument(new Argument("<what>", "the file to describe, or openapi for the HTTP API").choices(DOCUMENTS))
         .description(
-          "JSON Schema (draft-07) of tenant files, market files, test cases and the operator's pmctl.yaml and fleet.yaml, or the OpenAPI document of the service",
+          "print the JSON Schema (draft-07) of tenant files, market files, test cases, pmctl.yaml or fleet.yaml, or the OpenAPI document of the service",
         ),
       {
         names: "$schema type properties required title description definitions openapi info paths components",

@@ -16,7 +16,7 @@ type RollbackOptions = ChoiceOptions & { to: number };
 
 interface RolledBack extends AppliedTenant {
   to: number;
-  /** Fields that are not as the earlier apply meant them. */
+  /** Fields that the rollback did not restore. */
   left: string[];
 }
 
@@ -34,14 +34,14 @@ export function register(noun: Command, host: Host): void {
   host.add<RollbackOptions>(
     takeAnswers(noun)
       .argument("[tenant]", "the tenant")
-      .requiredOption("--to <seq>", "the apply to go back to, as pmctl history numbers it", count)
-      .description("apply the document of an earlier apply; says what it leaves as it is, such as keys"),
+      .requiredOption("--to <seq>", "number of the apply to go back to, from pmctl history", count)
+      .description("apply the document of an earlier apply; names what it cannot restore, such as keys"),
     { names: `${APPLIED_FIELDS} to left`, ends: { ...ASKS_TENANT, ...APPLY_ENDS }, repeatable: true },
     runRollback,
   );
 }
 
-/** The same plan and the same guards as an apply, with another document. */
+/** Makes the plan of an apply, with the same guards and the earlier document. */
 async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
   requireReasonToBreak(options);
   const { rollBack } = await import("../../app/apply/apply-tenant.ts");

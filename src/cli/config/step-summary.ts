@@ -15,8 +15,8 @@ import {
 } from "./plan-view.ts";
 
 /**
- * Writes Markdown to where the build server shows it; nothing where there is none. A report that cannot be written is told,
- * and changes nothing about what the command did.
+ * Writes Markdown to the page that the build server shows; does nothing elsewhere. A report that cannot be written is
+ * noted, and does not fail the command.
  */
 export function writeStepSummary(output: Pick<Output, "note">, markdown: () => string): void {
   const file = stepSummaryFile();
@@ -29,7 +29,7 @@ export function writeStepSummary(output: Pick<Output, "note">, markdown: () => s
   }
 }
 
-/** @param plan as planned, or as an apply carried it out: then it has no refusals */
+/** @param plan as planned, or as an apply carried it out; the latter has no refusals */
 export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${plan.tenant}`): string {
   const lines = [`### ${markdownCell(title)}`, ""];
   if (plan.items.length === 0) lines.push("No managed value differs from what is live.");
@@ -51,10 +51,10 @@ export function planMarkdown(plan: ShownPlan | JudgedPlan, title = `Plan for ${p
   return lines.join("\n");
 }
 
-/** Why a tenant was not applied, or not even planned. */
+/** The reason why a tenant was not applied or planned. */
 export function refusalMarkdown(tenant: string, error: unknown, done: "applied" | "planned" = "applied"): string {
   const { message = "" } = failureOf(error);
-  // Indented, because the message could close a fence.
+  // Indented, because a message could close a fence.
   return [`### ${markdownCell(tenant)}: not ${done}`, "", ...message.split("\n").map((line) => `    ${line}`)].join(
     "\n",
   );

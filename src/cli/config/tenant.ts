@@ -19,14 +19,14 @@ interface TenantItem {
   baseUrl: string | null;
   labels: Labels | null;
   database: "embedded" | "external" | null;
-  /** What is wrong with its file; null when nothing is. */
+  /** The problem of its file; null for a valid file. */
   problem: string | null;
 }
 
 /** The file's content with defaults filled in; secrets are references in it. */
 type TenantDocument = Omit<TenantConfig, "source"> & {
   file: string;
-  /** Which way commands go to the tenant now, with these options. */
+  /** The way that commands take to the tenant now, with these options. */
   door: Pick<Door, "kind"> & { url?: string };
 };
 
@@ -34,8 +34,8 @@ export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
     noun
       .command("list")
-      .description("the tenants of this directory")
-      .argument("[tenants...]", "tenants to list; all unless given; * and ? match")
+      .description("list the tenants of this directory")
+      .argument("[tenants...]", "tenants to list (default: all); * and ? match")
       .addOption(selectorOption()),
     { names: "tenant name baseUrl labels database problem", ends: READS_FILES },
     (context) => context.io.output.print(tenantItems(context), listView),
@@ -43,8 +43,8 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .command("show")
-      .description("what a tenant's file says, defaults filled in, and whether commands go to a server or the database")
-      .argument("[id]", "the tenant; the only one unless given"),
+      .description("show a tenant's file with defaults filled in, and whether commands go to a server or the database")
+      .argument("[id]", "the tenant (default: the only one)"),
     { tenantFile: true, and: "file door", each: true, ends: ASKS_TENANT },
     runTenantShow,
   );
@@ -61,7 +61,7 @@ const listView: View<readonly TenantItem[], TenantItem> = {
     { title: "DATABASE", cell: ({ database }) => orDash(database) },
     { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
   ],
-  empty: "There are no tenants here; `pmctl init` makes one.",
+  empty: "There are no tenants here; `pmctl init` creates one.",
 };
 
 const documentView: View<TenantDocument, TenantDocument> = {
@@ -72,7 +72,7 @@ const documentView: View<TenantDocument, TenantDocument> = {
   ],
 };
 
-/** A line for each value, by its path in the file. A list of plain values is one. */
+/** One line for each value, by its path in the file; a list of plain values takes one line. */
 function linesOf(value: unknown, path: Path = []): [string, string][] {
   const isTree = (part: unknown): part is object => typeof part === "object" && part !== null;
   if (!isTree(value)) return value === undefined ? [] : [[formatPath(path), orDash(plain(value))]];
@@ -83,7 +83,7 @@ function linesOf(value: unknown, path: Path = []): [string, string][] {
     : parts.flatMap(([step, part]) => linesOf(part, [...path, step]));
 }
 
-/** Labels as a selector has them. */
+/** Labels in the form of a selector. */
 function labelText(labels: Labels): string {
   return Object.entries(labels)
     .map((label) => label.join("="))
@@ -105,7 +105,7 @@ function tenantItems(context: Pick<CommandContext<SelectorOptions>, "options" | 
   });
 }
 
-/** @throws Fault NOT_FOUND, UNREACHABLE when a server was asked for and none is there, ConfigError for a file that is not valid */
+/** @throws Fault NOT_FOUND; UNREACHABLE when the line asks for a server and none runs; ConfigError for a bad file */
 async function runTenantShow({ options, args: [id], io: { output } }: CommandContext<object>): Promise<void> {
   const [{ readOperatorTenant }, { chooseDoor }] = await Promise.all([
     import("../../app/tenant/operator-tenant.ts"),

@@ -37,36 +37,36 @@ const view: View<CheckedTenant[], CheckedTenant> = {
     { title: "MARKETS", cell: ({ markets }) => String(markets) },
     { title: "RESULT", cell: ({ valid }) => (valid ? "valid" : "invalid") },
   ],
-  empty: "There are no tenants here; `pmctl init` makes one",
+  empty: "There are no tenants here; `pmctl init` creates one",
   annotations: (tenants) => tenants.flatMap(({ diagnostics }) => diagnostics),
 };
 
 export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
     noun
-      .argument("[tenants...]", "tenants to check; all unless given; * and ? match")
+      .argument("[tenants...]", "tenants to check (default: all); * and ? match")
       .addOption(selectorOption())
-      .description("check tenant files; every problem with its line, column and place"),
+      .description("check tenant files, and report every problem with its line, column and path"),
     { names: "tenant file markets valid diagnostics", ends: READS_FILES, annotates: true },
     runValidate,
   );
 }
 
-/** What one tenant's files came to. */
+/** The result of checking one tenant's files. */
 interface Read {
   tenant: string;
   file: string;
   markets: readonly PlacedMarket[];
-  /** Undefined where the files cannot be used. */
+  /** Undefined for invalid files. */
   config?: TenantConfig;
   problems: readonly Problem[];
 }
 
 /**
- * Checks all files before it says anything, so that one run shows every problem. Secrets need not be there; those that are
- * have the shape of their place, and a value of their own.
+ * Checks all files before it prints anything, so that one run shows every problem. Secrets may be absent; those that
+ * are there must have the right form, each with a value of its own.
  *
- * @throws ConfigError with every problem, after it printed what programs read
+ * @throws ConfigError with every problem, after printing the result for programs
  */
 async function runValidate(context: CommandContext<SelectorOptions>): Promise<ExitCode> {
   const { output } = context.io;
@@ -94,7 +94,7 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   });
   const problems = [...read.flatMap((each) => each.problems), ...repeated];
   const errors = problems.filter(({ severity }) => severity === "error");
-  // A table says less than the problems with the lines around them.
+  // The problems say more than a table, since they show the lines around them.
   if (errors.length === 0 || output.format !== "table") await output.print(checked, view);
   for (const problem of problems) if (problem.severity === "warning") output.note(`Warning: ${headlineOf(problem)}`);
   for (const stray of strayGrants(workspace.directory)) output.note(`Warning: ${stray}`);
@@ -102,7 +102,7 @@ async function runValidate(context: CommandContext<SelectorOptions>): Promise<Ex
   return EXIT.ok;
 }
 
-/** Adds what the tenant's own rules say of its files. */
+/** Adds the results of the tenant's own rules for its files. */
 async function withRules(read: Read): Promise<Read> {
   const { config, markets, problems } = read;
   if (!config || config.rules.length === 0) return read;
@@ -111,7 +111,7 @@ async function withRules(read: Read): Promise<Read> {
   return { ...read, problems: [...problems, ...config.source.problems(ruleFindings(config.rules, facts))] };
 }
 
-/** Hosts of the checked tenants that another tenant of the directory has too. */
+/** Hosts that a checked tenant shares with another tenant of the directory. */
 function hostsTwice({ directory, tenants }: Workspace, read: readonly Read[]): Problem[] {
   const siblings = tenants.filter((each) => !read.some(({ tenant }) => tenant === each));
   return repeatedHosts([

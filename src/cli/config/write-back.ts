@@ -10,14 +10,14 @@ import type { PlanItem } from "../../plan/plan-types.ts";
 import { writeWhole } from "../../state/state-directory.ts";
 import type { Io } from "../command.ts";
 
-/** One value of a file that is to become the live one. */
+/** One value of a file, and the live value that replaces it. */
 export interface FileEdit {
   file: string;
   path: Path;
   value: Json;
 }
 
-/** Where the live value of an item belongs; undefined for what a file cannot take, such as the value of a key. */
+/** The place in a file for an item's live value; undefined where a file cannot hold it, such as the value of a key. */
 export function editFor(item: PlanItem, { config, markets }: Tenant): FileEdit | undefined {
   const { field, live, problem } = item;
   if (isNaming(item) || problem !== undefined || live === null || field.startsWith("keys.")) return undefined;
@@ -26,25 +26,25 @@ export function editFor(item: PlanItem, { config, markets }: Tenant): FileEdit |
   return { file: config.source.file, path: field.split("."), value: live };
 }
 
-/** Where a market is in its file, which holds one or a list. */
+/** A market's place in its file, which contains one market or a list. */
 function placeOf({ key, source }: PlacedMarket): Path {
   const content: unknown = parseDocument(readFileSync(source.file, "utf8"), { version: "1.2" }).toJS();
   if (!Array.isArray(content)) return [];
   return [content.findIndex((entry: { key?: unknown }) => entry.key === key)];
 }
 
-/** The text of a file with the edits that are for it. */
+/** The text of a file after those edits that belong to it. */
 export function editedText(file: string, edits: readonly FileEdit[]): string {
   return edits
     .filter((edit) => edit.file === file)
     .reduce((text, { path, value }) => setInYaml(text, path, value), readFileSync(file, "utf8"));
 }
 
-/** What `--write` of `drift` and `pull` does: writes all edits, each file whole or not at all, and names the files. */
+/** Carries out `--write` of `drift` and `pull`: writes each file whole or not at all, and names the files. */
 export function writeEdits(edits: readonly FileEdit[], { output }: Pick<Io, "output">): void {
   for (const file of new Set(edits.map((edit) => edit.file))) {
     const text = editedText(file, edits);
-    // A link stays a link: the file behind it is replaced.
+    // Follows a link, so that the file behind it is replaced and the link stays.
     const target = realpathSync(file);
     writeWhole(target, text, { mode: statSync(target).mode });
     output.note(`${file} was written`);

@@ -11,12 +11,12 @@ import { mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
-/** What `db backup` and `db restore` print of a backup. */
+/** A backup as `db backup` and `db restore` print it. */
 interface ShownBackup extends Omit<WrittenBackup["manifest"], "migrations"> {
   file: string;
-  /** Of the uncompressed content. */
+  /** Hash of the uncompressed content. */
   sha256: string;
-  /** The audit key that authenticates it; null for a file without a `mac`. */
+  /** The audit key that authenticates the backup; null for a file without a `mac`. */
   keyId: string | null;
   encrypted: boolean;
 }
@@ -28,19 +28,19 @@ interface Backup extends ShownBackup {
 type LeakedKeys = NonNullable<RestoredTenant["leakedKeys"]>;
 
 interface RestoredBackup extends ShownBackup {
-  /** The database that was replaced, under its new name. */
+  /** The new name of the replaced database. */
   keptAs: string | null;
-  /** The variable that names the database which was filled; null where the tenant's own was replaced. */
+  /** The variable that names the filled database; null where the tenant's own was replaced. */
   into: string | null;
-  /** Keys whose values leaked after the backup; null where no database could tell. */
+  /** Keys whose values leaked after the backup; null where no database could say. */
   leakedKeys: LeakedKeys | null;
 }
 
 interface BackupOptions extends BackupTarget {
-  /** The operator's, which notes that there is a backup. */
+  /** The operator's directory, which records that there is a backup. */
   directory: string;
   file: string;
-  /** What the log is known to have held. */
+  /** Entries that the log is known to have held. */
   known?: readonly KnownAnchor[] | undefined;
   encryptTo?: readonly string[] | undefined;
 }
@@ -63,7 +63,7 @@ export function registerBackup(noun: Command, host: Host): void {
       .description("write the tenant's database, as of one moment, into a file")
       .argument("[file]", "the new file (default: .pmctl/backups/TENANT-TIME.backup.gz)", writableFile)
       .option("--out <file>", "the new file, instead of the argument", writableFile)
-      .option("--encrypt-to <recipient>", "encrypt it to a key of age (age1…); again: to more of them", collected)
+      .option("--encrypt-to <recipient>", "encrypt the file to an age key (age1…); repeat for more keys", collected)
       .addHelpText("after", BACKUP_NOTE),
     { names: `${BACKUP_FIELDS} bytes`, ends: USES_DATABASE },
     async ({ options, args: [argument], io }) => {
@@ -83,13 +83,13 @@ export function registerBackup(noun: Command, host: Host): void {
   host.add<RestoreFlags>(
     noun
       .command("restore")
-      .description("replace the tenant's database by a backup, once the backup has been verified, or fill a new one")
-      .argument("<file>", "a file of `db backup`", identifier)
-      .option("--into <variable>", "the variable with the address of a new, empty database, to fill that one", variable)
-      .option("--anchor <file>", "anchors, or receipts (--receipt), that the restored log must hold", identifier)
-      .option("--identity <file>", "the age key that decrypts it, as age-keygen writes it", identifier)
-      .option("--allow-unauthenticated", "take a file without a mac, which no audit key authenticates")
-      .option("--accept-rollback", "go on although entries that are known are not in it; needs --reason")
+      .description("replace the tenant's database by a backup, after verifying it, or fill a new database")
+      .argument("<file>", "a file that `db backup` wrote", identifier)
+      .option("--into <variable>", "the variable with the address of a new, empty database to fill", variable)
+      .option("--anchor <file>", "anchors or receipts (--receipt) that the restored log must hold", identifier)
+      .option("--identity <file>", "the age key that decrypts the file, as age-keygen writes it", identifier)
+      .option("--allow-unauthenticated", "accept a file without a mac, which no audit key authenticates")
+      .option("--accept-rollback", "accept a backup that lacks known entries; needs --reason")
       .addHelpText("after", RESTORE_NOTE),
     {
       names: `${BACKUP_FIELDS} keptAs into leakedKeys leakedKeys.name leakedKeys.usable`,
@@ -100,7 +100,7 @@ export function registerBackup(noun: Command, host: Host): void {
       },
     },
     async ({ options, args: [file = ""], io }) => {
-      // Nothing is replaced in a database that is empty.
+      // Filling an empty database replaces nothing, so it needs no confirmation.
       if (options.into === undefined) mustAsk(options, io.prompts);
       const [{ openBackupTarget }, { wallClockMs }] = await Promise.all([
         import("../../app/backup/backup-tenant.ts"),
@@ -112,7 +112,7 @@ export function registerBackup(noun: Command, host: Host): void {
   );
 }
 
-/** Stated where an operator decides: plain text is the default because a lost age key would lose every backup. */
+/** The help warns where an operator decides: backups are plain text, because a lost age key would lose all of them. */
 const BACKUP_NOTE = `
 The file is authenticated with the tenant's audit key: a restore refuses a file that was changed. It is encrypted only
 with --encrypt-to, because a backup whose key is lost cannot be restored. Without it people's trades, names and balances
@@ -127,7 +127,7 @@ With --into VARIABLE nothing is replaced: the backup goes into the new, empty da
 login must own it, and the ledger is reconciled, the chain verified and held against all known anchors there. Exit code 8
 when one of these fails. The tenant goes on with its own database until its file names the new one.`;
 
-/** The name alone, because the address holds a password, and errors show what was given. */
+/** Takes only a variable's name, because the address holds a password, and errors print what was given. */
 function variable(value: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(value))
     throw new Fault(
@@ -169,22 +169,22 @@ const restoredView: View<RestoredBackup, RestoredBackup> = {
   ],
 };
 
-/** What an operator does next about keys whose values leaked since the backup. */
+/** Notes what to do about keys whose values leaked since the backup. */
 function tellLeaked(keys: LeakedKeys | null, tenant: string, output: Io["output"]): void {
   if (keys === null)
     output.note(
-      "Nothing told which keys leaked since the backup, whose old values work again: pmctl key rotate NAME --leaked, for each",
+      "No database could say which keys leaked since the backup. Their old values work again: run pmctl key rotate NAME --leaked for each of them",
     );
   for (const { name, usable } of keys ?? [])
     output.note(
       `Key ${name}: its value was ended as leaked after the backup, and is ended here too. ` +
         (usable
-          ? "Another value of it works"
+          ? "Another value of the key works"
           : `No value of it works now: for a key of the tenant file put a new one there, look at pmctl plan ${tenant}, and pmctl apply ${tenant} --on-drift overwrite --accept-loosening; for another, pmctl key create --name ${name}`),
     );
 }
 
-/** @throws Fault USAGE when the file exists already, or a recipient is none */
+/** @throws Fault USAGE when the file exists already, or a recipient is not an age key */
 export async function runDbBackup(options: BackupOptions, { output }: Io): Promise<void> {
   const { file, directory, encryptTo: recipients = [], known, ...target } = options;
   const { backupTenant, dropUnfinishedRestores, problemOfLog } = await import("../../app/backup/backup-tenant.ts");
@@ -201,9 +201,9 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
 }
 
 /**
- * Restores a backup of this tenant: into an empty database, or over its own after the operator has typed its name.
+ * Restores a backup of this tenant: into an empty database, or over the tenant's own after the operator typed its name.
  *
- * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; then nothing has been replaced
+ * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; nothing has been replaced then
  */
 export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<void> {
   const { tenant, file, into = null } = options;

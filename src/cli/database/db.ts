@@ -9,13 +9,13 @@ import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { registerBackup } from "./db-backup.ts";
 
-/** What psql ends with when it could not connect, or lost the connection. */
+/** psql's exit code when it could not connect, or lost the connection. */
 const PSQL_NO_CONNECTION = 2;
 
 export function register(noun: Command, host: Host): void {
   const verbs = [
     ["start", "start the directory's database server, creating it on first use"],
-    ["stop", "stop it; nothing starts it again but `db start` or a command that needs it"],
+    ["stop", "stop the server; only `db start` or a command that needs it starts it again"],
   ] as const;
   for (const [verb, summary] of verbs)
     host.add(
@@ -30,7 +30,7 @@ export function register(noun: Command, host: Host): void {
         if (verb === "start") await cluster.start();
         if (verb === "stop") await confirmStop(cluster, options, prompts);
         const stopped = verb === "stop" && (await cluster.stop());
-        // The end of a quiet start or stop says enough.
+        // A quiet start or stop needs no line for its end.
         if (!options.quiet || options.output !== undefined)
           await output.print(statusOfCluster(await cluster.status(database)), statusView);
         if (verb === "stop")
@@ -38,7 +38,7 @@ export function register(noun: Command, host: Host): void {
       },
     );
   host.add(
-    noun.command("status").description("the tenant's database server: whether it answers, and how to connect"),
+    noun.command("status").description("show the tenant's database server: whether it answers, and how to connect"),
     { names: STATUS_FIELDS, ends: USES_DATABASE },
     async ({ options, io }) => {
       const { databaseStatus } = await import("../../app/database/database-status.ts");
@@ -57,7 +57,7 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add(
-    noun.command("shell").description("psql on a tenant's database, as its owner; reads SQL from stdin in a pipe"),
+    noun.command("shell").description("run psql on a tenant's database, as its owner; reads SQL from stdin in a pipe"),
     null,
     async ({ options }) => {
       const { runPsql } = await import("../../app/database/owner-tasks.ts");
@@ -70,13 +70,13 @@ export function register(noun: Command, host: Host): void {
 }
 
 /**
- * Asks before the database is stopped under others who use it.
- * @throws Fault USAGE naming them where there is no terminal to ask on; REFUSED when the answer is no
+ * Asks before it stops a database that other clients use.
+ * @throws Fault USAGE naming the clients where there is no terminal to ask on; REFUSED when the operator says no
  */
 async function confirmStop(cluster: Cluster, options: Pick<Globals, "yes">, prompts: Prompts): Promise<void> {
   const clients = await cluster.clients();
   if (clients.length === 0) return;
-  // A pmctl process holds several connections, each with the name of its work behind pmctl's own.
+  // A pmctl process holds several connections. The name of each begins with pmctl's and ends with its work.
   const names = clients.map(({ name, database }) => `${name.replace(/^pmctl .*/, "pmctl")} (${database})`);
   const who = [...new Set(names)].join(", ");
   if (!mustAsk(options, prompts, `Stopping the database under those who are connected to it, ${who},`)) return;

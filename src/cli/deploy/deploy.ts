@@ -18,26 +18,26 @@ import { writableFolder } from "../input/parsers.ts";
 import { type SelectorOptions, selectorOption } from "../input/selector-option.ts";
 import type { View } from "../output/output.ts";
 
-/** Readers of option values whose text goes into files of several formats; what they let pass needs no quotes in any. */
+/** Parsers of option values for files of several formats. A value that passes needs no quotes in any of them. */
 
 const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;
 
-/** `/srv/pmctl`, without a slash at its end. */
+/** Such as `/srv/pmctl`, without a slash at its end. */
 function absolutePath(value: string): string {
   if (!/^(\/[\w.@:+-]+)+\/?$/.test(value) || /\/\.\.?(\/|$)/.test(value))
     throw new InvalidArgumentError("It must be an absolute path of A-Z, a-z, 0-9, _, ., @, :, + and -.");
   return value.replace(/\/$/, "");
 }
 
-/** `registry.acme.example/pmctl:1.2.3` */
+/** Such as `registry.acme.example/pmctl:1.2.3`. */
 function imageReference(value: string): string {
   if (!/^[\w.-]+(:\d+)?(\/[\w.-]+)*(:[\w.-]+)?(@sha256:[0-9a-f]{64})?$/.test(value))
     throw new InvalidArgumentError("It must be an image such as registry.acme.example/pmctl:1.2.3.");
   return value;
 }
 
-/** `a=10.0.0.1,b=db.acme.example`; an IPv6 address may be in brackets. */
+/** Such as `a=10.0.0.1,b=db.acme.example`; an IPv6 address may have brackets. */
 function databaseNodes(value: string): DatabaseNode[] {
   const nodes = value.split(",").map((part) => {
     const [, name = "", host = ""] = /^([^=]*)=(.*)$/.exec(part.trim()) ?? [];
@@ -81,14 +81,14 @@ export function register(noun: Command, host: Host): void {
     noun
       .command("render")
       .description("write the files that run the tenants under systemd, Compose, Kubernetes or beside Patroni")
-      .argument("[tenants...]", "tenants to deploy; all unless given; * and ? match")
+      .argument("[tenants...]", "tenants to deploy (default: all); * and ? match")
       .addOption(selectorOption())
-      .addOption(new Option("--target <name>", "what runs them").choices(TARGETS).makeOptionMandatory())
+      .addOption(new Option("--target <name>", "what runs the tenants").choices(TARGETS).makeOptionMandatory())
       .option("--out <dir>", "folder for the files (default: deploy/<target>)", writableFolder)
-      .option("--bin <path>", "the program, where it runs", absolutePath, "/usr/local/bin/pmctl")
-      .option("--dir <path>", "the operator's directory, where it runs", absolutePath, "/srv/pmctl")
+      .option("--bin <path>", "path of the program where it runs", absolutePath, "/usr/local/bin/pmctl")
+      .option("--dir <path>", "the operator's directory where it runs", absolutePath, "/srv/pmctl")
       .option("--image <ref>", "the container's image", imageReference, `pmctl:${packageVersion().version}`)
-      .option("--nodes <list>", "the machines of patroni, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3", databaseNodes)
+      .option("--nodes <list>", "the machines of Patroni, such as a=10.0.0.1,b=10.0.0.2,c=10.0.0.3", databaseNodes)
       .option("--check", "write nothing; end with 3 when a file differs")
       .addHelpText("after", NOTE),
     {
@@ -100,8 +100,8 @@ export function register(noun: Command, host: Host): void {
 }
 
 /**
- * @throws Fault REFUSED when a file was changed by hand, or with `--check` differs; ConfigError with the problems of all
- * tenant files
+ * @throws Fault REFUSED when a file was changed by hand, or with `--check` differs; ConfigError for invalid tenant
+ *   files
  */
 async function runDeployRender(context: CommandContext<RenderOptions>): Promise<void> {
   const {
@@ -110,7 +110,7 @@ async function runDeployRender(context: CommandContext<RenderOptions>): Promise<
   } = context;
   if (nodes.length > 0 && target !== "patroni") throw new Fault("USAGE", "--nodes is for --target patroni");
   const tenants = eachTenant(context, loadTenant).toSorted((a, b) => (a.config.tenant < b.config.tenant ? -1 : 1));
-  if (tenants.length === 0) throw new Fault("USAGE", "There are no tenants here; `pmctl init` makes one");
+  if (tenants.length === 0) throw new Fault("USAGE", "There are no tenants here; `pmctl init` creates one");
   const unexpected = tenants.filter(({ config }) => !config.server.expected);
   if (unexpected.length > 0)
     throw new ConfigError(
@@ -141,8 +141,8 @@ async function runDeployRender(context: CommandContext<RenderOptions>): Promise<
   );
   for (const note of deploymentNotes(target, deployment)) output.note(note);
   for (const name of leftoversIn(folder, files))
-    output.note(`${displayPath(join(folder, name))} is not rendered any more`);
+    output.note(`${displayPath(join(folder, name))} is no longer rendered; delete it`);
   const different = files.filter(({ state }) => state !== "unchanged").map(({ path }) => path);
   if (check && different.length > 0)
-    throw new Fault("REFUSED", `Not as rendered in ${displayPath(folder)}: ${different.join(", ")}`);
+    throw new Fault("REFUSED", `These files in ${displayPath(folder)} are not as rendered: ${different.join(", ")}`);
 }

@@ -48,7 +48,7 @@ const checkView: View<{ checks: Check[] }, Check> = {
   columns: [
     { title: "CHECK", cell: ({ check }) => check, whole: true },
     { title: "RESULT", cell: ({ result }) => result, whole: true },
-    // Its end is the remedy: where it has no room, each check is a record of its own.
+    // The detail ends with the remedy. Where a table has no room for it, each check is printed as a record.
     { title: "DETAIL", cell: ({ detail }) => detail, whole: true },
   ],
   empty: "",
@@ -58,17 +58,17 @@ export function register(noun: Command, host: Host): void {
   host.add<SnippetOptions>(
     noun
       .command("snippet")
-      .description("the lines of HTML that put the widget on a page, and what the page's policy must allow")
+      .description("print the HTML that puts the widget on a page, and what the page's policy must allow")
       .option(
         "--market <market>",
-        "the market that the market and card views show, the top trending one unless given: its id, the beginning of it, its key or @last; two of them, by comma, for compare",
+        "the market of the market and card views: its id, an id prefix, its key or @last (default: the top trending one); for compare two of them, by comma",
       )
-      .option("--view <view>", `${SNIPPET_VIEWS.join(", ")}; compare with two markets, market with one, else markets`)
-      .option("--theme <theme>", `${SNIPPET_THEMES.join(", ")}; auto unless given`)
-      .option("--locale <tag>", "the widget's language, such as de or pt-BR; the page's own unless given")
+      .option("--view <view>", `${SNIPPET_VIEWS.join(", ")} (default: market with one, compare with two, else markets)`)
+      .option("--theme <theme>", `${SNIPPET_THEMES.join(", ")} (default: auto)`)
+      .option("--locale <tag>", "the widget's language, such as de or pt-BR (default: the page's own)")
       .option(
         "--as <form>",
-        `${SNIPPET_FORMS.join(", ")}; iframe, which needs no script, is for looking only`,
+        `${SNIPPET_FORMS.join(", ")}; iframe needs no script, and its readers cannot trade`,
         "script",
       ),
     { names: "html csp scriptUrl", ends: ASKS_TENANT },
@@ -77,7 +77,7 @@ export function register(noun: Command, host: Host): void {
   host.add<CheckOptions>(
     noun
       .command("check")
-      .description("whether a server serves the widget, and whether a page may trade in it")
+      .description("check whether a server serves the widget, and whether a page may trade in it")
       .option("--origin <origin>", "the site that shows the widget, such as https://news.example"),
     {
       names: "check result detail",
@@ -89,8 +89,8 @@ export function register(noun: Command, host: Host): void {
 }
 
 /**
- * Prints what a publisher pastes into a page. Needs no server, unless `--market` has to be looked up.
- * @throws Fault USAGE, AMBIGUOUS for a prefix of several ids
+ * Prints the HTML that a publisher pastes into a page. Needs a server only to look up `--market`.
+ * @throws Fault USAGE; AMBIGUOUS for a prefix of several ids
  */
 async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Promise<void> {
   const tenant = readOperatorTenant(options.tenant);
@@ -116,21 +116,21 @@ async function runSnippet({ options, io }: CommandContext<SnippetOptions>): Prom
   await io.output.print(snippetWithPolicy(form, { origin, view, theme, marketIds, locale, title }), snippetView);
   if (config.embed.allowedOrigins.length === 0)
     io.output.note(
-      "Any page may show the widget, but none may trade in it: list the sites that may in embed.allowedOrigins.",
+      "Any page may show the widget, but none may trade in it yet: list the sites that may trade in embed.allowedOrigins.",
     );
   else if (form === "iframe")
-    io.output.note("A frame of a page without scripts is for looking: readers trade with --as script or element.");
+    io.output.note("Readers cannot trade in a frame of a page without scripts: use --as script or element.");
   else
     io.output.note(
       form === "script"
-        ? "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the policy then needs the hash of the changed script."
+        ? "To let readers trade, pass getToken: () => <a JWT of the signed-in user>; the page's policy then needs the hash of the changed script."
         : "To let readers trade, set the element's property getToken to () => <a JWT of the signed-in user>.",
     );
 }
 
 /**
- * The whole ids of markets. Whole ones are taken as they are; what no key can be is too, where the tenant cannot be asked.
- * @throws Fault as opening the tenant does, and `resolveId`; MARKET_NOT_FOUND
+ * The whole ids of markets. A text that cannot be a key counts as an id where the tenant cannot be asked.
+ * @throws the errors of opening the tenant and of `resolveId`; Fault MARKET_NOT_FOUND
  */
 async function findMarkets(
   given: readonly string[],
@@ -153,7 +153,7 @@ async function findMarkets(
 }
 
 /**
- * Asks the server that is given, or the tenant's own address.
+ * Asks the given server, or the tenant's own address.
  * @throws Fault after printing: UNREACHABLE when no server answers there, EXPECTATION_NOT_MET when a check fails
  */
 async function runCheck({ options, io }: CommandContext<CheckOptions>): Promise<void> {
@@ -177,7 +177,7 @@ function oneOf<Known extends string>(option: string, known: readonly Known[], gi
   return found;
 }
 
-/** @returns the tag as BCP 47 writes it */
+/** @returns the tag in the form of BCP 47 */
 function parseLocale(text: string): string {
   try {
     return new Intl.Locale(text).toString();
@@ -193,15 +193,15 @@ function parseOrigin(text: string): string {
   return url.origin;
 }
 
-/** The HTML that a publisher pastes into a page. */
+/** The HTML of the widget for a publisher's page. */
 interface Snippet {
   html: string[];
-  /** Directives that a strict policy of the page needs. */
+  /** Directives that the page's policy needs if it has one. */
   csp: string;
   scriptUrl: string;
 }
 
-/** A few lines of HTML whose script stays at its address through upgrades, so that it has no integrity value. */
+/** A few lines of HTML. The script has no integrity value, because upgrades change it at the same address. */
 export function snippetWithPolicy(form: SnippetForm, terms: SnippetTerms): Snippet {
   const { html, call } = writeSnippet(form, terms);
   const callHash = call === undefined ? undefined : createHash("sha256").update(call).digest("base64");
@@ -237,15 +237,15 @@ function registerMessages(noun: Command, host: Host): void {
     noun
       .command("messages")
       .description(
-        "every word of the widget and the market pages in one language, as a file of embed.messages holds them",
+        "print all texts of the widget and the market pages in one language, in the form of a file of embed.messages",
       )
-      .option("--locale <tag>", "the language, such as pt-BR; embed.locale unless given"),
+      .option("--locale <tag>", "the language, such as pt-BR (default: embed.locale)"),
     { names: "locale messages key text", ends: { 5: "there is no such language or tenant" } },
     runMessages,
   );
 }
 
-/** @throws Fault NOT_FOUND for a language that is neither built in nor the tenant's own */
+/** @throws Fault NOT_FOUND for a language that is neither built in nor stated by the tenant */
 async function runMessages({ options, io }: CommandContext<MessagesOptions>): Promise<void> {
   const { config } = readOperatorTenant(options.tenant);
   const { languagesFor } = await import("../../app/embed/check-embed.ts");
@@ -255,7 +255,7 @@ async function runMessages({ options, io }: CommandContext<MessagesOptions>): Pr
   if (locale === undefined)
     throw new Fault(
       "NOT_FOUND",
-      `There are no messages in ${JSON.stringify(asked)}: there are ${languages.locales.join(", ")}`,
+      `There are no messages in ${JSON.stringify(asked)}; there are messages in ${languages.locales.join(", ")}`,
     );
   const { messages } = languages.choose([locale]);
   await io.output.print({ locale, messages }, view);

@@ -22,9 +22,9 @@ export interface FleetApplyOptions extends ChoiceOptions {
 type Options = Globals & FleetApplyOptions;
 
 /**
- * Applies the fleet wave by wave, or goes on with the unfinished run of the same files.
+ * Applies the fleet wave by wave, or continues the unfinished run of the same files.
  *
- * @throws Fault USAGE for a gate with a command without --allow-exec, REFUSED when nothing was written
+ * @throws Fault USAGE when a gate runs a program and --allow-exec is absent; REFUSED when nothing was written
  */
 export async function runFleetApply({ options, io, interrupts }: CommandContext<FleetApplyOptions>): Promise<ExitCode> {
   requireReasonToBreak(options);
@@ -55,11 +55,11 @@ export async function runFleetApply({ options, io, interrupts }: CommandContext<
   throw new Fault("REFUSED", "The fleet was not applied, and nothing was written");
 }
 
-/** A fleet's file may come with a stranger's pull request, so its programs run only when the operator says so. */
+/** A fleet's file may come with a stranger's pull request, so its programs run only when the operator allows it. */
 function requireExec({ directory, waves }: Fleet): void {
   const { wave } = waves.find(({ wave: each }) => each.gate.command !== undefined) ?? {};
   if (wave && loadEnvironment(directory)[ALLOW_EXEC] !== "1")
-    throw new Fault("USAGE", `The gate of ${wave.name} in ${FLEET_FILE} runs a program: add --allow-exec to let it`);
+    throw new Fault("USAGE", `The gate of ${wave.name} in ${FLEET_FILE} runs a program: allow it with --allow-exec`);
 }
 
 async function runToCarryOut(fleet: Fleet, { restart }: FleetApplyOptions, { output }: Io): Promise<FleetRun> {
@@ -70,16 +70,16 @@ async function runToCarryOut(fleet: Fleet, { restart }: FleetApplyOptions, { out
   const files = await digestOf(fleet);
   const last = restart ? undefined : readRun(fleet.directory);
   if (last && last.state !== "done" && last.files === files) {
-    output.note(`Going on with the run ${last.run}`);
+    output.note(`Continuing the run ${last.run}`);
     return last;
   }
-  if (last && last.state !== "done") output.note(`The files changed since the run ${last.run}: beginning anew`);
+  if (last && last.state !== "done") output.note(`The files changed since the run ${last.run}: starting a new run`);
   const waves = fleet.waves.map(({ wave, members }) => ({
     name: wave.name,
     tenants: members.map(({ tenant }) => tenant),
   }));
   const startedAt = isoTime(wallClockMs());
-  // Unique, though two directories may begin within one second: the changes of a run are known by it.
+  // Unique even when two directories start within a second, because the audit log finds a run's changes by this name.
   const run = `${startedAt.replaceAll(/[-:]|\.\d+/g, "")}-${randomBytes(4).toString("hex")}`;
   return newRun({ run, files, startedAt }, waves);
 }
@@ -118,7 +118,7 @@ async function stepsOf(
   const members = new Map(fleet.waves.flatMap((each) => each.members).map((member) => [member.tenant, member]));
   const waves = new Map(fleet.waves.map((each) => [each.wave.name, each]));
   const sessionOptions = ({ tenant, statedUrl: fleetUrl }: Member) => ({ ...options, tenant, fleetUrl });
-  // Each tenant's line tells its entry, so that only a file of receipts is left to fill.
+  // Each tenant's line shows its audit entry, so only the file of receipts is left to write.
   const speaking = { output, ...(options.receipt !== undefined && { onSealed: receipts.onSealed }) };
   const withMember = <Value>(tenant: string, work: Parameters<typeof withConfig<Value>>[4]) =>
     withConfig(
@@ -131,7 +131,7 @@ async function stepsOf(
 
   return {
     filesChanged: async () => {
-      // A run may take hours, and secrets are replaced meanwhile.
+      // A run may take hours, and secrets may be replaced during it.
       others = read();
       return (await digestOf(fleet)) !== run.files;
     },
@@ -169,20 +169,20 @@ async function stepsOf(
   };
 }
 
-/** @throws Fault USAGE when the operator's own reason leaves no room for the run */
+/** @throws Fault USAGE when the operator's reason leaves no room for the name of the run */
 function recordedReason(mark: string, stated: string | undefined): string {
   const most = LONGEST_REASON - mark.length - 2;
   if (stated !== undefined && stated.length > most)
     throw new Fault(
       "USAGE",
-      `--reason must have at most ${most} characters here (got ${stated.length}): the run is named before it`,
+      `--reason must have at most ${most} characters here (got ${stated.length}), because the run's name goes before it`,
     );
   return stated === undefined || stated === "" ? mark : `${mark}: ${stated}`;
 }
 
 /**
- * A refusal is known to have written nothing; what the network or the database left open may have.
- * @param isIn whether an earlier attempt of the run had written; undefined where that was not seen
+ * A refused apply has written nothing; an apply that lost the network or the database may have written.
+ * @param isIn whether an earlier attempt of the run had written; undefined where that is unknown
  */
 function failedOutcome(error: unknown, isIn: boolean | undefined): Outcome {
   const { exit, code, message = "" } = failureOf(error);

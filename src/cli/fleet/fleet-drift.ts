@@ -11,13 +11,13 @@ import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
 import { planEach } from "./read-fleet.ts";
 
-/** One value that is not what the last apply left. */
+/** A value that was changed since the last apply. */
 interface FleetDrift {
   tenant: string;
   field: string;
   applied: Json;
   live: Json;
-  /** Who changed it, when and why; null where no audit entry tells. */
+  /** Who changed it, when and why; null where no audit entry says. */
   by: string | null;
   at: string | null;
   reason: string | null;
@@ -41,9 +41,9 @@ const view = {
 } satisfies View<readonly FleetDrift[], FleetDrift>;
 
 /**
- * Ends with 9 when a tenant could not be reached, else with the first code of one that could not be looked at.
+ * Ends with 9 when a tenant could not be reached, else with the code of the first tenant that failed.
  *
- * @throws Fault REFUSED when live values differ from what was applied
+ * @throws Fault REFUSED when live values differ from the applied ones
  */
 export async function runFleetDrift({ options, io }: CommandContext<object>): Promise<ExitCode> {
   const { output } = io;
@@ -68,8 +68,7 @@ export async function runFleetDrift({ options, io }: CommandContext<object>): Pr
       failures.push({ tenant, exit: output.fail(member.error, tenant) });
     }
   }
-  const unseen =
-    failures.length === 0 ? "" : ` Of ${failures.map(({ tenant }) => tenant).join(", ")} nothing is known.`;
+  const unseen = failures.length === 0 ? "" : ` Not looked at: ${failures.map(({ tenant }) => tenant).join(", ")}.`;
   await output.print(rows, { ...view, empty: view.empty + unseen });
   writeStepSummary(output, () =>
     [

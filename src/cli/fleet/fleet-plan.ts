@@ -19,26 +19,26 @@ type State = (typeof STATES)[number];
 interface FleetTenant {
   tenant: string;
   labels: Labels;
-  /** Of the server that the tenant is reached through; null for one of this directory. */
+  /** Address of the tenant's server; null for a server of this directory. */
   url: string | null;
   state: State;
-  /** How many fields and settings an apply would change, and how many of them loosen. */
+  /** The number of fields and settings that an apply would change, and of those that it would loosen. */
   changes: number;
   loosens: number;
-  /** Why an apply would be refused, or no plan could be made. */
+  /** Why an apply would be refused, or why there is no plan. */
   problem: string | null;
 }
 
 interface FleetPlan {
   waves: { name: string; parallelism: number; tenants: FleetTenant[] }[];
-  /** Tenants that no wave selects: they are never changed with the fleet. */
+  /** Tenants that no wave selects: a fleet apply never changes them. */
   unassigned: string[];
   totals: { tenants: number } & Record<State, number>;
 }
 
 type Row = FleetTenant & { wave: string };
 
-/** What an apply of a tenant would come to. */
+/** The expected result of applying a tenant. */
 type Outlook = Omit<FleetTenant, "tenant" | "labels" | "url">;
 
 const view = {
@@ -56,7 +56,7 @@ const view = {
   empty: "No wave selects a tenant.",
 } satisfies View<FleetPlan, Row>;
 
-/** Without the lines of the file that a problem is in, or the fields behind the first. */
+/** Leaves out the lines of the file around a problem, and the fields after the first. */
 function firstLine(problem: string | null): string | null {
   return problem?.split("\n", 1)[0] ?? null;
 }
@@ -100,7 +100,7 @@ function fleetTenant(member: PlannedMember, choices: Choices): FleetTenant {
   return { tenant, labels, url, state, changes: 0, loosens: 0, problem: message };
 }
 
-/** A plan that an apply refuses whatever it is told about loosening is no change. Rules that are not accepted refuse it. */
+/** A plan that even --accept-loosening cannot apply counts as refused; so does an unaccepted rule. */
 function outlook({ plan, desired, live }: PlannedTenant, choices: Choices): Outlook {
   const changes = written(plan, { onDrift: "overwrite" }).length + plan.settings.length;
   const loosens = loosening(plan, { onDrift: "overwrite" }).length;

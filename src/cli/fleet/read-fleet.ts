@@ -16,13 +16,13 @@ import { counted } from "../../domain/text.ts";
 import { type Globals, type Io, withConfig } from "../command.ts";
 import { readEach } from "../input/tenants.ts";
 
-/** A tenant of the fleet, and the way to it. */
+/** A tenant of the fleet, with the way to reach it. */
 export interface Member {
   tenant: string;
   labels: Labels;
-  /** Of the server that the tenant is reached through; null for one of this directory. */
+  /** Address of the tenant's server; null for a server of this directory. */
   url: string | null;
-  /** The address that the fleet's file states; undefined where a variable goes before it, or neither names one. */
+  /** The address in the fleet's file; undefined where a variable takes precedence, or neither states an address. */
   statedUrl: string | undefined;
 }
 
@@ -31,19 +31,19 @@ export interface Fleet {
   waves: { wave: Wave; members: Member[] }[];
   /** Tenants that no wave selects. */
   unassigned: string[];
-  /** How many the waves select. */
+  /** The number of tenants that the waves select. */
   count: number;
 }
 
 /**
- * Reads the fleet of this directory: its waves with their tenants.
+ * Reads the fleet of this directory: its waves and their tenants.
  *
- * @throws ConfigError for a `fleet.yaml` that is not valid, Fault NOT_FOUND when a wave, or a pattern of one, selects no tenant,
- * USAGE when the command line names a tenant or a server too
+ * @throws ConfigError for an invalid `fleet.yaml`; Fault NOT_FOUND when a wave, or a pattern of one, selects no tenant;
+ *   USAGE when the command line also names a tenant or a server
  */
 export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fleet {
   if (tenant !== undefined || url !== undefined)
-    throw new Fault("USAGE", `${FLEET_FILE} names the tenants and their servers: leave --tenant and --url out`);
+    throw new Fault("USAGE", `${FLEET_FILE} names the tenants and their servers: leave out --tenant and --url`);
   const workspace = openWorkspace();
   const fleet = readFleetFile(workspace);
   const labels = labelsOf(workspace, workspace.tenants);
@@ -59,7 +59,7 @@ export function readFleet({ tenant, url }: Pick<Globals, "tenant" | "url">): Fle
   return { directory: workspace.directory, waves: filled, unassigned, count };
 }
 
-/** A misspelt label leaves a canary empty, whose gate then guards nothing: the rest of the fleet would be changed behind it. */
+/** A misspelt label leaves a canary wave empty. Its gate would guard nothing, and the other waves would go on. */
 function requireSelections(waves: readonly Wave[], labels: ReadonlyMap<string, Labels>): void {
   const empty = waves.flatMap((wave) => {
     const stated = selectsNothing(wave, labels);
@@ -69,7 +69,7 @@ function requireSelections(waves: readonly Wave[], labels: ReadonlyMap<string, L
     throw new Fault("NOT_FOUND", `In ${FLEET_FILE} ${empty.join("; ")}: \`pmctl tenant list\` shows their labels`);
 }
 
-/** A tenant of the fleet, and its plan; without one, the error that stood in its way. */
+/** A tenant of the fleet with its plan, or with the error that prevented the plan. */
 export type PlannedMember = Member & ({ planned: PlannedTenant } | { planned?: undefined; error: unknown });
 
 interface PlannedFleet {
@@ -79,10 +79,10 @@ interface PlannedFleet {
 }
 
 /**
- * Plans every tenant of every wave: one that cannot be planned does not hide the others. A plan changes nothing, so it need
- * not keep to the number that a wave is applied by.
+ * Plans every tenant of every wave, so a failure does not hide the other tenants. A plan changes nothing, so it ignores
+ * a wave's limit of tenants at a time.
  *
- * @throws as `readFleet`
+ * @throws the errors of `readFleet`
  */
 export async function planEach(options: Globals, io: Pick<Io, "output">): Promise<PlannedFleet> {
   const { directory, waves, unassigned, count } = readFleet(options);

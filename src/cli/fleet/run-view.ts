@@ -6,7 +6,7 @@ import { markdownTable } from "../output/markdown.ts";
 import type { Output, View } from "../output/output.ts";
 
 interface FleetStatus {
-  /** Null where nothing was applied with the fleet yet. */
+  /** Null before the first fleet apply. */
   run: string | null;
   state: "none" | FleetRun["state"];
   startedAt: string | null;
@@ -29,18 +29,18 @@ const view = {
     { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
     { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
   ],
-  empty: "Nothing was applied with the fleet yet.",
+  empty: "The fleet was not applied yet.",
 } satisfies View<FleetStatus, Row>;
 
-/** What a run's state means for the operator; of one that was interrupted its waves still say running. */
+/** A run's state for the operator. The waves of an interrupted run still say running. */
 const STANDS: Record<FleetRun["state"], string> = {
-  running: "is at work",
-  interrupted: "was interrupted; `pmctl fleet apply` goes on with it",
-  failed: "failed; `pmctl fleet apply` goes on with it once the cause is mended",
+  running: "is running",
+  interrupted: "was interrupted; `pmctl fleet apply` continues it",
+  failed: "failed; `pmctl fleet apply` continues it once the cause is removed",
   done: "is done",
 };
 
-/** Prints a run: its tenants, and in lines for people where it stands, and each wave with its gate's checks that failed. */
+/** Prints a run's tenants. People also get its state, and each wave with the failed checks of its gate. */
 export async function printRun(run: FleetRun | undefined, output: Output): Promise<void> {
   const status = statusOf(run);
   await output.print(status, view);
@@ -49,7 +49,7 @@ export async function printRun(run: FleetRun | undefined, output: Output): Promi
   for (const line of waveLines(status)) output.note(line);
 }
 
-/** For build servers. */
+/** Writes the summary for build servers. */
 export function summariseRun(run: FleetRun, output: Output): void {
   const status = statusOf(run);
   writeStepSummary(output, () =>
@@ -63,7 +63,7 @@ export function summariseRun(run: FleetRun, output: Output): void {
   );
 }
 
-/** Without what only a later `fleet apply` needs to know. */
+/** Leaves out what only a later `fleet apply` needs. */
 function statusOf(run: FleetRun | undefined): FleetStatus {
   if (!run) return { run: null, state: "none", startedAt: null, endedAt: null, waves: [] };
   const { run: id, state, startedAt, endedAt, waves } = run;

@@ -1,11 +1,11 @@
 import { EXIT, type ExitCode } from "../errors.ts";
 
-/** npm and timeout(1) pass on a signal that the terminal has sent to all: one that follows at once is the same signal. */
+/** npm and timeout(1) forward a signal that every process has received. A second signal at once counts as the same. */
 const REPEATED_SIGNAL_MS = 500;
 
 /**
- * What Ctrl-C does. A command that runs to an end is stopped at once: what it sent is committed as a whole or not at
- * all. A command that serves takes the signals over, and ends by itself.
+ * What Ctrl-C does. A command that ends by itself is stopped at once: a change that it sent is committed as a whole or
+ * not at all. A command that serves takes the signals over, and ends by itself.
  */
 export class Interrupts {
   readonly #controller = new AbortController();
@@ -17,7 +17,7 @@ export class Interrupts {
   #exitCode: ExitCode = EXIT.ok;
   #beforeExit: () => void = () => {};
 
-  /** @param process that is listened to; tests that run a command within their own process give none */
+  /** @param process whose signals count; tests that run a command within their own process give none */
   constructor(process?: NodeJS.Process) {
     this.#process = process;
   }
@@ -27,7 +27,7 @@ export class Interrupts {
     return this.#exitCode;
   }
 
-  /** From now on the first SIGINT, SIGTERM or SIGHUP aborts this signal; the next one ends the process. */
+  /** From now on the first SIGINT, SIGTERM or SIGHUP aborts the returned signal; the next one ends the process. */
   take(): AbortSignal {
     this.#taken = true;
     // The supervisor may have ended while this process was still loading.
@@ -35,7 +35,7 @@ export class Interrupts {
     return this.#controller.signal;
   }
 
-  /** While the work of a process that ends runs, the next signal aborts this work's signal instead of ending the process. */
+  /** Runs the final work of a process: the next signal aborts the work's own signal instead of ending the process. */
   async during(work: (next: AbortSignal) => Promise<void>): Promise<void> {
     const next = new AbortController();
     this.#next = next;
@@ -44,12 +44,12 @@ export class Interrupts {
     });
   }
 
-  /** Called when Ctrl-C ends a command that may have sent a change, to say where to see whether it was committed. */
+  /** Registers the hint for Ctrl-C in a command that may have sent a change: where to see whether it was committed. */
   beforeExit(say: () => void): void {
     this.#beforeExit = say;
   }
 
-  /** Ctrl-C is left to a program that we wait for, which has the terminal, until the returned function is called. */
+  /** Leaves Ctrl-C to a program that has the terminal, until the returned function is called. */
   hold(): () => void {
     this.#held += 1;
     return () => {
@@ -58,8 +58,8 @@ export class Interrupts {
   }
 
   /**
-   * Listens to the process. Called once, when the command begins: until then a signal ends the process at once, because
-   * one that the process had caught would be lost when `serve` replaces the process by itself.
+   * Listens to the process. Called once, when the command begins. Earlier signals end the process at once: `serve`
+   * replaces the process, and a caught signal would be lost.
    */
   listen(): void {
     const process = this.#process;
@@ -69,14 +69,14 @@ export class Interrupts {
       this.#beforeExit();
       process.exit(EXIT.interrupted);
     });
-    // Unless a command took the signals over, these end the process as usual: with 128 and the signal's number.
+    // Unless a command took the signals over, they end the process as usual: with 128 and the signal's number.
     process.on("SIGTERM", () => {
       if (!this.#abort()) process.exit(143);
     });
     process.on("SIGHUP", () => {
       if (!this.#abort()) process.exit(129);
     });
-    // The supervisor is gone, however it ended, and no other process would ever stop this one.
+    // The supervisor has ended, and no other process would ever stop this one.
     process.on("disconnect", () => {
       if (this.#taken) this.#abort();
       else process.exit(143);
@@ -87,7 +87,7 @@ export class Interrupts {
     if (!this.#taken) return false;
     const [first, now] = [this.#controller, performance.now()];
     if (first.signal.aborted && now - this.#abortedAt < REPEATED_SIGNAL_MS) {
-      // Two signals that are sent at once arrive in any order.
+      // Two signals that are sent at once can arrive in any order.
       this.#exitCode ||= exitCode;
       return true;
     }

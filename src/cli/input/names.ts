@@ -13,8 +13,8 @@ const LIKELY = 200;
 type Matches = WireResult<"findIds">[number]["matches"];
 
 /**
- * The id that an operator means: an id in full, the beginning of one, a market's key, or `@last` for the market that
- * was created last in this directory. A text that stands for nothing is returned as it is, for the operation to refuse.
+ * Resolves the text that an operator typed: a whole id, an id prefix, a market's key, or `@last` for the market that
+ * was created last in this directory. An unknown text is returned as it is, and the operation refuses it.
  *
  * @throws Fault AMBIGUOUS for a prefix of several ids; NOT_FOUND for `@last` before any market was created;
  * MARKET_NOT_FOUND for what is nearly a market's key
@@ -48,9 +48,9 @@ async function refuseNearKey(text: string, api: Api): Promise<void> {
 }
 
 /**
- * The same for a market by which a list is narrowed: the list of a market that is not there would be empty, as of one where
- * nothing happened.
- * @throws Fault MARKET_NOT_FOUND besides
+ * Resolves the market that filters a list. An unknown market is an error here, because its empty list would look like
+ * that of a market without events.
+ * @throws also Fault MARKET_NOT_FOUND
  */
 export async function marketToFilterBy(
   text: string | undefined,
@@ -61,7 +61,7 @@ export async function marketToFilterBy(
   return (await api.getMarket({ id: await resolveId("market", text, api, session) })).id;
 }
 
-/** What was found; undefined where it is NOT_FOUND. */
+/** The result; undefined for the error NOT_FOUND. */
 export async function unlessMissing<Found>(found: Promise<Found>): Promise<Found | undefined> {
   try {
     return await found;
@@ -71,16 +71,16 @@ export async function unlessMissing<Found>(found: Promise<Found>): Promise<Found
   }
 }
 
-/** Whether the tenant has seen a user. @param api as the operator */
+/** Whether the tenant has seen a user. @param api the operator's */
 export async function isKnownUser(id: string, api: Api): Promise<boolean> {
   return (await unlessMissing(api.getUser({ id }))) !== undefined;
 }
 
 /**
- * A user that the tenant has seen. Traders are answered before their first look as of a user without money; for an operator
- * such an id is most likely misspelled.
- * @param api as the operator
- * @param otherwise what a command takes for a user who is not known yet
+ * A user that the tenant has seen. The API answers a new trader like a user without money, but an operator who types an
+ * unknown id has most likely misspelled it.
+ * @param api the operator's
+ * @param otherwise how the command accepts an unknown user
  * @throws Fault NOT_FOUND naming the nearest id
  */
 export async function knownUser(id: string, api: Api, otherwise?: string): Promise<string> {
@@ -90,12 +90,12 @@ export async function knownUser(id: string, api: Api, otherwise?: string): Promi
     id,
     items.map(({ userId }) => userId),
   );
-  const hint = meant === undefined ? "pmctl user list shows those there are" : `did you mean ${meant}?`;
+  const hint = meant === undefined ? "pmctl user list shows all users" : `did you mean ${meant}?`;
   throw new Fault("NOT_FOUND", [`There is no user ${id}`, hint, ...(otherwise ? [otherwise] : [])].join("; "));
 }
 
 /**
- * The one id of any of these kinds that begins so; undefined where none does.
+ * The one id of these kinds with this prefix; undefined where there is none.
  * @throws Fault AMBIGUOUS for a prefix of several ids
  */
 export async function wholeId(kinds: readonly IdKind[], text: string, api: Api): Promise<string | undefined> {
@@ -106,7 +106,7 @@ export async function wholeId(kinds: readonly IdKind[], text: string, api: Api):
   return matches[0]?.id;
 }
 
-/** All that a text may mean. A market's key that is the beginning of another's id decides nothing. */
+/** All meanings of an ambiguous text. A market's key does not win over the prefix of another market's id. */
 function meanings(text: string, matches: Matches): string {
   const keyed = matches.filter(({ id }) => !beginsSo(id, text));
   const begun = matches.filter(({ id }) => beginsSo(id, text));
@@ -114,7 +114,7 @@ function meanings(text: string, matches: Matches): string {
   return `${text} is the key of ${named(keyed)} and the beginning of ${named(begun)}: name the market by more of its id`;
 }
 
-/** Whether an id begins so, with or without what stands before its digits. */
+/** Whether an id has this prefix, with or without its own `mkt_` or the like. */
 function beginsSo(id: string, text: string): boolean {
   return id.startsWith(text) || id.slice(id.indexOf("_") + 1).startsWith(text);
 }
@@ -124,12 +124,12 @@ function named(matches: Matches): string {
   return [...some, ...(matches.length > some.length ? ["more"] : [])].join(", ");
 }
 
-/** Each makes the beginnings longer that other ids share. */
+/** Each round lengthens the prefixes that several ids share. */
 const MOST_ROUNDS = 4;
 
 /**
- * For each id a beginning that commands take for it, without `mkt_` or the like unless it is some market's key without. One
- * request, whose answer says which other ids begin so, and as a rule no further one.
+ * For each id the prefix that commands accept, without `mkt_` or the like unless it would then be a market's key. Takes
+ * one request as a rule, whose answer also names other ids with the same prefix.
  */
 export async function shortIds(kind: TimedKind, ids: readonly string[], api: Api): Promise<Map<string, string>> {
   const short = new Map(ids.map((id) => [id, shortId(kind, id, ids)]));

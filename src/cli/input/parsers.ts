@@ -10,7 +10,7 @@ import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
 import { parseTimestamp } from "../../domain/time/timestamp.ts";
 
-/** Readers of option values. They throw what commander turns into a usage error that names the option. */
+/** Parsers of option values. They throw an error that commander turns into a usage error naming the option. */
 
 /** Zero or more. */
 export function wholeNumber(value: string): number {
@@ -31,20 +31,20 @@ export function portNumber(value: string): number {
   return port;
 }
 
-/** How long a server goes on serving once it is asked to end. */
+/** The time for which a server goes on serving after it is asked to end. */
 export function drainSeconds(value: string): number {
   const seconds = wholeNumber(value);
   if (seconds > 300) throw new InvalidArgumentError("It must be at most 300.");
   return seconds;
 }
 
-/** An identifier. An empty one is most likely an unset variable of a script. */
+/** An identifier. An empty text is most likely an unset variable of a script. */
 export function identifier(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty.");
   return value;
 }
 
-/** As it travels in a header, which loses spaces at both ends. */
+/** In the form that survives a header, which loses spaces at both ends. */
 export function idempotencyKey(value: string): string {
   if (!IDEMPOTENCY_KEY.test(value) || value.trim() !== value)
     throw new InvalidArgumentError("It must be 1 to 255 printable ASCII characters, without spaces at its ends.");
@@ -59,8 +59,8 @@ export function count(value: string): number {
 }
 
 /**
- * A plain decimal; no exponents, no separators. As many digits as a JSON number may be written with.
- * @param example one that the place would take
+ * A plain decimal, without exponent or separators, and with at most the digits of a JSON number. @param example a value
+ * that the option accepts
  */
 const decimalSuchAs =
   (example: string) =>
@@ -71,9 +71,9 @@ const decimalSuchAs =
   };
 
 export const decimal = decimalSuchAs("12.50");
-/** What a house puts into a market. */
+/** The money that a house puts into a market. */
 export const dollars = decimalSuchAs("1000");
-/** The price of a share; one of YES and one of NO together cost 1. */
+/** The price of a share; a YES and a NO share together cost 1. */
 export const sharePrice = decimalSuchAs("0.35");
 
 /** `90s`, `10m`, `1h` or `2d` in milliseconds. */
@@ -83,12 +83,12 @@ export function timeSpan(value: string): number {
   return span;
 }
 
-/** A time before now in any of the ways of `parseTime`, as the wire has it. */
+/** A past time in any form of `parseTime`, in the form of the API. */
 export function timeAgo(value: string): string {
   return anyTime(value, "ago");
 }
 
-/** A time ahead in any of the ways of `parseTime`, as the wire has it. */
+/** A future time in any form of `parseTime`, in the form of the API. */
 export function timeAhead(value: string): string {
   return anyTime(value, "ahead");
 }
@@ -104,7 +104,7 @@ function anyTime(value: string, direction: Direction): string {
 
 const TIME_PARSERS: ReadonlySet<unknown> = new Set([timeAgo, timeAhead]);
 
-/** The times that the command's line says relative to now, once it is parsed; to be called before. */
+/** The times that the line gives relative to now, once it is parsed. Must be called before parsing. */
 export function relativeTimesOf(command: Command): RelativeTimes {
   const said = new Map<string, string>();
   for (const option of command.options.filter(({ parseArg }) => TIME_PARSERS.has(parseArg))) {
@@ -116,7 +116,7 @@ export function relativeTimesOf(command: Command): RelativeTimes {
   return said;
 }
 
-/** A comma list of the words by which lists of markets are chosen. */
+/** A comma list of the words that choose markets for a list. */
 export function statusWords(value: string): string {
   const problem = statusWordsProblem(value);
   if (problem !== undefined) throw new InvalidArgumentError(`It ${problem}.`);
@@ -131,7 +131,7 @@ export function jsonObject(value: string): Record<string, unknown> {
   return parsed;
 }
 
-/** A file to write to, there or not. Read before the command does anything, since what it did could not be kept then. */
+/** A file to write to, which need not exist. Checked before the command runs, so that its result is not lost. */
 export function writableFile(value: string): string {
   const file = identifier(value);
   return writable(file, () => {
@@ -141,7 +141,7 @@ export function writableFile(value: string): string {
   });
 }
 
-/** A folder to write into, which may have to be created first. */
+/** A folder to write into, which need not exist. */
 export function writableFolder(value: string): string {
   const folder = identifier(value);
   return writable(folder, () => {

@@ -8,38 +8,38 @@ import { sanitizeLine, sanitizeText } from "../output/text-width.ts";
 export interface Prompts {
   /** Whether there is a terminal to ask on, and asking is allowed. */
   readonly available: boolean;
-  /** A yes or no, no by default. */
+  /** A yes or no; the default is no. */
   confirm(question: string): Promise<boolean>;
-  /** A line of text, until it has no problem; an empty answer is `fallback`. */
+  /** A line of text, asked again until `problem` accepts it; an empty answer means `fallback`. */
   ask(question: string, options: AskOptions): Promise<string>;
   choose<Value extends string>(question: string, choices: readonly Choice<Value>[], first: Value): Promise<Value>;
-  /** Waits until exactly this text was typed. */
+  /** Waits until the operator has typed exactly this text. */
   type(question: string, expected: string): Promise<void>;
-  /** One of many, found by typing. @param find the choices for what was typed so far */
+  /** One choice of many, found by typing. @param find returns the choices for the text typed so far */
   search(question: string, find: (term: string) => readonly Choice[]): Promise<string>;
 }
 
 interface AskOptions {
   fallback?: string | undefined;
-  /** What is wrong with an answer; undefined when nothing is. */
+  /** The problem of an answer; undefined for a good one. */
   problem: (answer: string) => string | undefined;
 }
 
 export interface Choice<Value extends string = string> {
   value: Value;
   name: string;
-  /** Shown while the choice is the selected one. */
+  /** Shown while the choice is selected. */
   description?: string;
 }
 
 interface PromptOptions {
   stdin: Readable & { isTTY?: boolean | undefined };
   stderr: Writable & { isTTY?: boolean | undefined };
-  /** Whether asking is allowed at all: `--no-input` and build servers forbid it. */
+  /** False with `--no-input` and on build servers. */
   allowed: boolean;
 }
 
-/** Asks on stderr, so that stdout stays data, and only when both it and stdin are a terminal. */
+/** Asks on stderr, so that stdout stays data, and only when both stderr and stdin are terminals. */
 export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prompts {
   const streams = { input: stdin, output: stderr };
   return {
@@ -55,7 +55,7 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
     async ask(question, { fallback, problem }) {
       const { text } = await import("@clack/prompts");
       const validate = (typed: string | undefined) => problem(typed?.trim() || (fallback ?? ""));
-      // Without defaultValue an accepted placeholder would be shown as an empty answer.
+      // Without defaultValue an accepted placeholder is shown as an empty answer.
       const shown = fallback === undefined ? {} : { placeholder: fallback, defaultValue: fallback };
       const typed = answered(await text({ message: sanitizeText(question), ...shown, validate, ...streams }));
       return typed?.trim() || (fallback ?? "");
@@ -94,16 +94,16 @@ export function terminalPrompts({ stdin, stderr, allowed }: PromptOptions): Prom
 const PLAIN_KEYS = ["up", "down", "left", "right", "space", "return"];
 
 /**
- * Lets arrows, space and Enter move an answer, and no other key. The library goes by a key's name alone: Ctrl-L, which
- * redraws the screen elsewhere, is its `l`, which vi takes for an arrow, and a line feed, such as an Enter that was typed
- * before the question stood there, turns a no into a yes. Escape, Ctrl-C, y and n are known by what they send.
+ * Lets only arrows, space and Enter move an answer. The library reads a key's name alone: it takes Ctrl-L, which
+ * redraws the screen elsewhere, for vi's `l`, an arrow. A line feed, such as an Enter typed before the question
+ * appeared, turns a no into a yes. Escape, Ctrl-C, y and n are recognised by their bytes.
  */
 async function withPlainKeys<Answer>(stdin: Readable, ask: () => Promise<Answer>): Promise<Answer> {
   const forgetName = (_: string | undefined, key: Key) => {
     if (key.name === "escape") return;
     if (key.ctrl || key.meta || !PLAIN_KEYS.includes(key.name ?? "")) delete key.name;
   };
-  // Before the library listens: it is told of the same key afterwards.
+  // Listens before the library, which receives the same key afterwards.
   stdin.on("keypress", forgetName);
   try {
     return await ask();
@@ -112,12 +112,12 @@ async function withPlainKeys<Answer>(stdin: Readable, ask: () => Promise<Answer>
   }
 }
 
-/** What a command ends with when the answer was no. */
+/** The error of a command whose operator said no. */
 export function declined(): Fault {
   return new Fault("REFUSED", "Not confirmed: nothing was done");
 }
 
-/** The library's mark for Ctrl-C is a symbol. */
+/** The library returns a symbol for Ctrl-C. */
 function answered<T>(answer: T): Exclude<T, symbol> {
   if (typeof answer === "symbol") throw new Interrupted();
   return answer as Exclude<T, symbol>;
@@ -125,8 +125,8 @@ function answered<T>(answer: T): Exclude<T, symbol> {
 
 /**
  * Whether a command still has to ask.
- * @param what is to be confirmed, as the subject of a sentence
- * @throws Fault USAGE when it has to and there is no terminal to ask on
+ * @param what needs the confirmation, as the subject of a sentence
+ * @throws Fault USAGE when it has to ask and there is no terminal
  */
 export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts, what = "This"): boolean {
   if (options.yes) return false;
@@ -136,7 +136,7 @@ export function mustAsk(options: { yes?: boolean | undefined }, prompts: Prompts
 
 /**
  * The operator's reason, for changes that need an explanation later.
- * @param what is done, as the subject of a sentence
+ * @param what needs the reason, as the subject of a sentence
  * @throws Fault USAGE without a reason
  */
 export function requireReason({ reason }: { reason?: string | undefined }, what: string): string {
@@ -146,9 +146,9 @@ export function requireReason({ reason }: { reason?: string | undefined }, what:
 }
 
 /**
- * The reason that the line gives, or else the one that the operator types.
- * @param what is done, as the subject of a sentence
- * @throws Fault USAGE where none is given and there is no terminal to ask on, or `--yes` forbids questions
+ * The reason from the line, or from the operator on a terminal.
+ * @param what needs the reason, as the subject of a sentence
+ * @throws Fault USAGE when the line gives none and there is no terminal, or `--yes` forbids questions
  */
 export async function askReason(
   options: { reason?: string | undefined; yes?: boolean | undefined },
@@ -157,6 +157,6 @@ export async function askReason(
 ): Promise<string> {
   if (options.reason !== undefined || options.yes || !prompts.available) return requireReason(options, what);
   return prompts.ask(`${what} needs a reason in the audit log`, {
-    problem: (answer) => (answer === "" ? "Type why you do it" : undefined),
+    problem: (answer) => (answer === "" ? "Type the reason" : undefined),
   });
 }

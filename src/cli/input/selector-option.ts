@@ -7,7 +7,7 @@ export interface SelectorOptions {
   selector?: Selector;
 }
 
-/** Given again, all of its selectors must hold. */
+/** May be repeated: a tenant must match all selectors. */
 export const selectorOption = () =>
   new Option("-l, --selector <labels>", "only tenants with these labels, such as region=eu,tier!=gold").argParser(
     (text: string, before: Selector = []) => [...before, ...selectorIn(text)],
@@ -22,44 +22,44 @@ function selectorIn(text: string): Selector {
   }
 }
 
-/** Whether a line may mean several tenants, by how it names them, however many there are. */
+/** Whether a line may mean several tenants, by its options alone. */
 function asksSeveral({ tenant, selector, all }: Pick<Globals, "tenant" | "selector" | "all">): boolean {
   return selector !== undefined || all === true || (tenant !== undefined && /[,*?]/.test(tenant));
 }
 
-/** Whether the command runs once for each of the tenants that its line may mean. */
+/** Whether the command runs once for each tenant that its line may mean. */
 export function asksEach(command: Command, options: Parameters<typeof asksSeveral>[0]): boolean {
   return asksSeveral(options) && !choosesItself(command);
 }
 
-/** The options of a line whose command {@link asksEach}; undefined for another. */
+/** The options of a line whose command {@link asksEach}; undefined for any other. */
 export function eachOptions(command: Command): object | undefined {
   const named = namedTenant(command);
   const options = { ...command.optsWithGlobals<Globals>(), ...(named !== undefined && { tenant: named }) };
   return asksEach(command, options) ? options : undefined;
 }
 
-/** Commands that name tenants in their arguments, or order them, choose among those that the line means by themselves. */
+/** Commands that take tenants as arguments, or order them, choose among the tenants of the line by themselves. */
 function choosesItself({ registeredArguments, options }: Command): boolean {
   return (
     registeredArguments.some((each) => each.name() === "tenants") || options.some(({ long }) => long === "--selector")
   );
 }
 
-/** The tenant that a line names as its argument, as `--tenant` would; that of `init` is not there yet. */
+/** The tenant that a line names as its argument, like `--tenant`. The tenant of `init` does not exist yet. */
 export function namedTenant(command: Command): string | undefined {
   const [first] = command.registeredArguments;
   return first?.name() === "tenant" && command.name() !== "init" ? command.args[0] : undefined;
 }
 
-/** Names and patterns of a line; each argument may list several with commas between. */
+/** Names and patterns of a line; an argument may list several, separated by commas. */
 export function namesIn(names: readonly string[]): string[] {
   return names.flatMap((name) => name.split(",").filter((part) => part !== ""));
 }
 
-/** Puts the argument and the option on a command that looks at many tenants, and changes none. */
+/** Adds the argument and the option of a command that looks at many tenants and changes none. */
 export function takesTenantsToLookAt(command: Command): Command {
   return command
-    .argument("[tenants...]", "tenants to look at; all of the directory unless given; * and ? match")
+    .argument("[tenants...]", "tenants to look at (default: all of the directory); * and ? match")
     .addOption(selectorOption());
 }

@@ -1,14 +1,14 @@
 import { ConfigError, fileProblem } from "../../config/config-error.ts";
 
-/** What `-f` takes for the standard input, and how errors call it. */
+/** The argument of `-f` for the standard input, and its name in errors. */
 export const STANDARD_INPUT = { option: "-", name: "standard input" };
 
-/** As much as a configuration file may hold. */
+/** The same limit as for a configuration file. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The text that comes on the standard input, to its end.
- * @throws ConfigError when it is longer than 1 MiB or no UTF-8 text
+ * Reads the standard input to its end.
+ * @throws ConfigError when the text is longer than 1 MiB or not UTF-8
  */
 export async function readStandardInput(input: AsyncIterable<Uint8Array | string> = process.stdin): Promise<string> {
   const fail = (message: string) => new ConfigError([fileProblem(STANDARD_INPUT.name, message)]);

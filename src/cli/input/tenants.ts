@@ -9,13 +9,13 @@ import type { OutputOptions } from "../output/output.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
 import { namesIn, type SelectorOptions } from "./selector-option.ts";
 
-/** Each takes a few connections of a database that it may share with the others. */
+/** Each tenant takes a few connections of a database, which it may share with the others. */
 const TENANTS_AT_ONCE = 8;
 
 /**
- * Reads something of each of several tenants, some at a time, since most of it is waiting.
+ * Reads from several tenants, a few at a time, since most of the work is waiting.
  *
- * @returns what was read, in the order of the tenants
+ * @returns the results in the order of the tenants
  */
 export async function readEach<Tenant, Value>(
   tenants: readonly Tenant[],
@@ -26,8 +26,8 @@ export async function readEach<Tenant, Value>(
 }
 
 /**
- * The one tenant that a name, a pattern or a list means; the only one there is without any.
- * @throws as {@link chooseTenants}; Fault USAGE naming them where it means several
+ * The one tenant that a name, a pattern or a list means; without any, the only tenant.
+ * @throws as {@link chooseTenants}; Fault USAGE naming them when there are several
  */
 export function oneTenant(workspace: Workspace, named: string | undefined): string {
   const tenants = chooseTenants(workspace, { names: namesIn(named === undefined ? [] : [named]) }, "only");
@@ -37,13 +37,13 @@ export function oneTenant(workspace: Workspace, named: string | undefined): stri
 }
 
 function tooMany(tenants: readonly string[]): Fault {
-  return new Fault("USAGE", `This takes one tenant at a time; these are meant: ${tenants.join(", ")}`);
+  return new Fault("USAGE", `This command takes one tenant; the line means several: ${tenants.join(", ")}`);
 }
 
 /**
- * The tenants that a command line means: its arguments, else `--tenant`; of these the ones that `--selector` selects.
+ * The tenants of a command line: its arguments, else `--tenant`; only those that `--selector` selects.
  *
- * @param unnamed what is meant without any of them
+ * @param unnamed the tenants of a line that names none
  * @throws as {@link chooseTenants}
  */
 export function tenantsMeant(
@@ -57,11 +57,11 @@ export function tenantsMeant(
 }
 
 /**
- * Runs a command once for each tenant that the line means, and prints their results together. A tenant that fails does not
- * hide the others.
+ * Runs a command once for each tenant of the line, and prints the results together. A failure does not hide the other
+ * tenants.
  *
- * @returns 10 when some failed, and when all did what the first one ended with
- * @throws Fault USAGE when several are meant and the command changes one thing; NOT_FOUND when none is
+ * @returns 10 when some tenants failed; the first one's exit code when all failed
+ * @throws Fault USAGE when the line means several tenants and the command changes something; NOT_FOUND for none
  */
 export async function forEachTenant<Options extends object>(
   context: CommandContext<Options>,
@@ -76,7 +76,7 @@ export async function forEachTenant<Options extends object>(
     return (await work({ ...context, options: { ...context.options, tenant: first } })) ?? EXIT.ok;
   }
   if (context.options.url !== undefined && others.length > 0)
-    throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave --url out");
+    throw new Fault("USAGE", "--url is the address of one tenant's server: name one tenant, or leave out --url");
   const outputs = tenants.map((tenant) => ({ tenant, output: new TenantOutput(outputOptions, tenant) }));
   const exits = await readEach(outputs, ({ tenant, output }) =>
     ended(work({ ...context, options: { ...context.options, tenant }, io: { ...context.io, output } }), output),
@@ -103,5 +103,5 @@ function tenantsOf({ tenant, selector }: { tenant?: string | undefined; selector
   const names = namesIn(tenant === undefined ? [] : [tenant]);
   const tenants = chooseTenants(workspace, { names, selector }, "all");
   if (tenants.length > 0) return tenants;
-  throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
+  throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` creates one`);
 }

@@ -8,12 +8,12 @@ type Created = WireResult<"createKey">;
 type Rotated = WireResult<"rotateKey">;
 type Revoked = WireResult<"revokeKey">;
 
-/** What `key list` prints of a key or secret; never its value. */
+/** A key or secret as `key list` prints it, without its value. */
 export interface KeyItem {
   name: string;
   type: string;
   active: boolean;
-  /** Null, as the fields below, for a secret that is not an API key. */
+  /** Like the fields below, null for a secret that is not an API key. */
   onRecord: boolean | null;
   scopes: string[] | null;
   from: string[] | null;
@@ -21,12 +21,12 @@ export interface KeyItem {
   expiresAt: string | null;
   leaked: boolean | null;
   lastUsedAt: string | null;
-  /** Where the tenant file keeps it; null for what only the database knows. */
+  /** The place in the tenant file; null for a key that only the database has. */
   reference: string | null;
   fingerprint: string | null;
 }
 
-/** What a secret that is no API key has in the columns of keys. */
+/** The values in the columns of API keys for another secret. */
 export const NO_API_KEY = {
   active: true,
   onRecord: null,
@@ -53,7 +53,7 @@ export const listView: View<readonly KeyItem[], KeyItem> = {
     { title: "KEPT IN", cell: ({ reference }) => orDash(reference), whole: true },
     { title: "FINGERPRINT", cell: ({ fingerprint }) => orDash(fingerprint), whole: true, optional: true },
   ],
-  empty: "The tenant has no keys yet: pmctl apply puts those of its file in.",
+  empty: "The tenant has no keys yet: pmctl apply creates those of its file.",
 };
 
 function stateOf({ active, onRecord, leaked }: KeyItem): string {

@@ -28,7 +28,7 @@ interface CreateOptions extends Repeatable {
   name: string;
   type: KeyType;
   scopes?: Scope[] | undefined;
-  /** Networks that it works from. */
+  /** Networks from which the key works. */
   from?: string[] | undefined;
   expiresAt?: string | undefined;
 }
@@ -61,7 +61,7 @@ export function register(noun: Command, host: Host): void {
   host.add(
     noun
       .command("list")
-      .description("API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
+      .description("list API keys and the secrets of the tenant file: names, places and fingerprints, never values"),
     {
       names: "name type active onRecord scopes from createdAt expiresAt leaked lastUsedAt reference fingerprint",
       ends: ASKS_TENANT,
@@ -75,8 +75,8 @@ export function register(noun: Command, host: Host): void {
   );
   host.add<Flags & Pick<CreateOptions, "type" | "scopes" | "from">>(
     nameOptions(
-      noun.command("create").description("a new API key; its value is shown once"),
-      "what audit entries call it",
+      noun.command("create").description("create an API key; prints its value once"),
+      "the key's name in audit entries",
     )
       .addOption(
         new Option("--type <type>", "admin is for operators, public may read and trade for signed-in users")
@@ -84,8 +84,12 @@ export function register(noun: Command, host: Host): void {
           .makeOptionMandatory(),
       )
       .option("--scopes <list>", `what an admin key may do, of ${SCOPES.join(",")} (default: *)`, scopeList)
-      .option("--from <cidr>", "a network that it works from; again for more (default: anywhere)", networks)
-      .option("--expires <when>", "a time span such as 90d, or a time with its zone; never, unless given", timeAhead),
+      .option("--from <cidr>", "a network from which the key works; repeat for more (default: anywhere)", networks)
+      .option(
+        "--expires <when>",
+        "end after a span such as 90d, or at a time with its zone (default: never)",
+        timeAhead,
+      ),
     { operation: "createKey" },
     ({ options, args, io }) => {
       const { type, scopes, from, expires: expiresAt, idempotencyKey } = options;
@@ -97,38 +101,34 @@ export function register(noun: Command, host: Host): void {
     nameOptions(
       noun
         .command("rotate")
-        .description("a new value under the same name; with --type webhook|audit it prints what to put where"),
+        .description("give a key a new value under the same name; with --type webhook|audit print what to put where"),
       "the API key",
     )
       .addOption(
         new Option("--type <type>", "its type, or the kind of secret").choices([...KEY_TYPES, "webhook", "audit"]),
       )
       .addOption(
-        new Option("--endpoint <endpoint>", "whose webhook secrets; the shared ones unless given").choices(
+        new Option("--endpoint <endpoint>", "which webhook secrets (default: the shared ones)").choices(
           INBOUND_ENDPOINTS,
         ),
       )
-      .option("--overlap <span>", "how long the old value works on, 0 for not at all (default: 24h)", overlap)
-      .option("--leaked", "end the old value now, with the streams that were opened with it")
-      .option(
-        "--expires <when>",
-        "when the new value ends: a time span such as 90d, or a time with its zone",
-        timeAhead,
-      ),
+      .option("--overlap <span>", "how long the old value still works; 0 ends it at once (default: 24h)", overlap)
+      .option("--leaked", "end the old value now, and the streams that were opened with it")
+      .option("--expires <when>", "end the new value after a span such as 90d, or at a time with its zone", timeAhead),
     { operation: "rotateKey" },
     async ({ options, args, io }) => {
       const { type, endpoint, leaked } = options;
       if (leaked && options.overlap !== undefined)
-        throw new Fault("USAGE", "--leaked ends the old value now: leave --overlap out");
+        throw new Fault("USAGE", "--leaked ends the old value now: leave out --overlap");
       if (endpoint && type !== "webhook") throw new Fault("USAGE", "--endpoint goes with --type webhook");
       if (type === "webhook" || type === "audit") {
         if (leaked)
           throw new Fault(
             "USAGE",
-            `--leaked is for API keys; of a leaked ${type} secret the old value is left out of the file`,
+            `--leaked is for API keys; to end a leaked ${type} secret, leave its old value out of the file`,
           );
         if (options.idempotencyKey !== undefined)
-          throw new Fault("USAGE", `--type ${type} changes nothing: leave --idempotency-key out`);
+          throw new Fault("USAGE", `--type ${type} changes nothing: leave out --idempotency-key`);
         const { readOperatorTenant } = await import("../../app/tenant/operator-tenant.ts");
         return runSecretRotate({ type, endpoint }, readOperatorTenant(options.tenant), io);
       }
@@ -138,7 +138,7 @@ export function register(noun: Command, host: Host): void {
     },
   );
   host.add<Flags & { type?: KeyType }>(
-    nameOptions(noun.command("revoke").description("end an API key at once"), "the API key").addOption(
+    nameOptions(noun.command("revoke").description("revoke an API key at once"), "the API key").addOption(
       new Option("--type <type>", "the key's type").choices(KEY_TYPES),
     ),
     { operation: "revokeKey" },
@@ -150,23 +150,23 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** A key is named by the argument or by `--name`. */
+/** The argument or `--name` names a key. */
 function nameOptions(command: Command, description: string): Command {
   return command
     .argument("[name]", description, identifier)
-    .option("--name <name>", "its name, instead of the argument", identifier);
+    .option("--name <name>", "the key's name, instead of the argument", identifier);
 }
 
-/** @throws Fault USAGE when there is no name, or two */
+/** @throws Fault USAGE when the line has no name, or two */
 export function keyName(argument: string | undefined, { name }: Flags): string {
   if (argument !== undefined && name !== undefined && argument !== name)
-    throw new Fault("USAGE", `Which key? The argument says ${argument}, and --name says ${name}`);
+    throw new Fault("USAGE", `The argument names key ${argument}, and --name key ${name}: leave one out`);
   const named = argument ?? name;
-  if (named === undefined) throw new Fault("USAGE", "Which key? Name it with --name");
+  if (named === undefined) throw new Fault("USAGE", "Name the key, as its argument or with --name");
   return named;
 }
 
-/** `read,settle`; each is one of the known scopes. */
+/** Such as `read,settle`; each word must be a known scope. */
 function scopeList(value: string): Scope[] {
   const words = value.split(",").map((word) => word.trim());
   const scopes = words.filter(isScope);
@@ -175,7 +175,7 @@ function scopeList(value: string): Scope[] {
   return normalScopes(scopes);
 }
 
-/** Adds one network to those that were named before. */
+/** Adds a network to the ones of earlier options. */
 export function networks(value: string, before: readonly string[] = []): string[] {
   const range = normalRange(value);
   if (range === undefined)
@@ -183,12 +183,12 @@ export function networks(value: string, before: readonly string[] = []): string[
   return [...before, range];
 }
 
-/** Whole seconds; `0` ends the old value at once. */
+/** In whole seconds; `0` ends the old value at once. */
 export function overlap(value: string): number {
   return /^0[smhd]?$/.test(value) ? 0 : timeSpan(value) / 1000;
 }
 
-/** The API keys of the database, each with its place in the file where it has one, then the file's other secrets. */
+/** The API keys of the database, each with its place in the file if it has one, then the file's other secrets. */
 export async function runKeyList(
   { secrets }: { secrets: readonly FileSecret[] },
   api: Api,
@@ -196,7 +196,7 @@ export async function runKeyList(
 ): Promise<void> {
   const declared = secrets.filter(({ type }) => type === "key");
   const keys = (await api.listKeys({})).map((key): KeyItem => {
-    // Where the secret's value is not at hand, the key's name identifies it.
+    // Where the secret's value is not available, the key's name identifies it.
     const isPlace = ({ fingerprint, keyName }: FileSecret) =>
       fingerprint === null ? key.active && keyName === key.name : fingerprint === key.fingerprint;
     return { ...key, reference: declared.find(isPlace)?.reference ?? null };
@@ -240,7 +240,7 @@ export async function runKeyRotate(
   io.output.note(`${file}:${line} takes this key from ${place}: put the new value there before the next apply.`);
 }
 
-/** Prints the new value of a secret that lives outside the database, and what to put where. Changes nothing. */
+/** Prints the new value of a secret that is kept outside the database, and what to put where. Changes nothing. */
 export async function runSecretRotate(
   rotation: { type: "webhook" | "audit"; endpoint?: InboundEndpoint | undefined },
   tenant: OperatorTenant,
@@ -255,7 +255,7 @@ export async function runSecretRotate(
 }
 
 /**
- * Ends a key, after the operator has typed its name.
+ * Revokes a key, after the operator has typed its name.
  * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on
  */
 export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Promise<void> {
@@ -272,7 +272,7 @@ export async function runKeyRevoke(options: RevokeOptions, api: Api, io: Io): Pr
   await io.output.print(await api.revokeKey({ name, type }), revokedView);
 }
 
-/** Who repeats a line under the same idempotency key knows that it is a repeat. */
+/** The caller of a repeat under the same idempotency key knows that it is a repeat. */
 function requireValue<Answer extends Pick<WireResult<"createKey">, "name" | "key">>(
   answer: Answer,
   { idempotencyKey }: Repeatable,
@@ -280,14 +280,14 @@ function requireValue<Answer extends Pick<WireResult<"createKey">, "name" | "key
   if (answer.key !== null || idempotencyKey !== undefined) return answer;
   throw new Fault(
     "OUTCOME_UNKNOWN",
-    `The answer with the value of ${answer.name} was lost on the way: \`pmctl key rotate ${answer.name}\` makes another`,
+    `The answer with the value of ${answer.name} was lost: \`pmctl key rotate ${answer.name}\` makes a new value`,
   );
 }
 
 function noteValue({ name, key }: Pick<WireResult<"createKey">, "name" | "key">, { output }: Pick<Io, "output">): void {
   output.note(
     key === null
-      ? `The value of ${name} was shown when it was made, and is stored nowhere: \`pmctl key rotate ${name}\` makes another`
-      : "The value is shown this once and stored nowhere.",
+      ? `The value of ${name} was printed when it was made, and is stored nowhere: \`pmctl key rotate ${name}\` makes a new one`
+      : "The value is printed only this once and stored nowhere.",
   );
 }

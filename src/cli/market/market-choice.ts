@@ -10,7 +10,7 @@ import type { Choice } from "../input/prompts.ts";
 import { price } from "../output/cells.ts";
 
 /**
- * How a verb of `market` learns which market it is about: the line names it, or the operator chooses it on a terminal.
+ * Finds the market of a verb of `market`: the line names it, or the operator chooses it on a terminal.
  * @param offered the markets to choose from
  */
 export function marketArgument(verb: string, offered = marketsIn("unsettled")) {
@@ -18,13 +18,13 @@ export function marketArgument(verb: string, offered = marketsIn("unsettled")) {
     takes: (command: Command) =>
       command.argument(
         "[id]",
-        "its id or the beginning of it, its key, or @last for the one created last here; on a terminal it can be chosen",
+        "the market: its id, an id prefix, its key, or @last for the one created last here; on a terminal you can choose",
         identifier,
       ),
-    /** @throws Fault USAGE when the line names no market and there is no terminal to choose one on */
+    /** @throws Fault USAGE when the line names no market and there is no terminal */
     check: ({ args: [id], io }: MarketLine): void => {
       if (id === undefined && !io.prompts.available)
-        throw new Fault("USAGE", `Which market? Name it: pmctl market ${verb} <id> (pmctl market list shows them)`);
+        throw new Fault("USAGE", `Name a market: pmctl market ${verb} <id> (pmctl market list shows them)`);
     },
     input: async (
       { args: [id], io }: MarketLine,
@@ -41,16 +41,16 @@ type MarketLine = Pick<CommandContext<object>, "args" | "io">;
 type Offer = WireResult<"listMarkets">["items"][number];
 
 /**
- * The markets in these states, as many as a page holds: typing narrows them down without asking the server again. Those
- * that have been closed for longest come first.
+ * One page of markets in these states, those that closed first at the top: typing narrows them down without another
+ * request.
  */
 export function marketsIn(status: string): (api: Api) => Promise<readonly Offer[]> {
   return async (api) => (await api.listMarkets({ status, limit: PAGE })).items;
 }
 
 /**
- * Lets the operator choose a market by typing words of its question. One that is not offered is typed by its id.
- * @param offered what there is to choose from
+ * Lets the operator choose a market by typing words of its question, or type the id of a market that is not offered.
+ * @param offered the markets to choose from
  */
 export async function chooseMarket(
   api: Api,

@@ -25,21 +25,21 @@ const REQUIRED = ["question", "category", "kind", "p0", "closeAt", "resolutionRe
 const OPTIONAL = ["key", "meta", "liquidity"] as const;
 
 /**
- * What `POST /v1/markets` takes, from options or from a file. The API itself checks the values.
+ * The body of `POST /v1/markets`, from options or from a file. The API itself checks the values.
  *
- * @param standardInput the text that is read for a file named `-`
- * @throws Fault USAGE when options are missing or stand beside a file; ConfigError when the file is not valid
+ * @param standardInput the text for a file named `-`
+ * @throws Fault USAGE when options are missing or given with a file; ConfigError for an invalid file
  */
 export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"createMarket"> {
   if (flags.file !== undefined) {
     const extra = [...REQUIRED, ...OPTIONAL].find((name) => flags[name] !== undefined);
-    if (extra) throw new Fault("USAGE", `The file states the market: leave ${optionOf(extra)} out`);
+    if (extra) throw new Fault("USAGE", `The file states the market: leave out ${optionOf(extra)}`);
     if (flags.file === STANDARD_INPUT.option) return fromText(standardInput, STANDARD_INPUT.name);
     return fromText(readConfigFile(flags.file), flags.file);
   }
   if (!isComplete(flags)) {
     const missing = REQUIRED.filter((name) => flags[name] === undefined).map(optionOf);
-    throw new Fault("USAGE", `A market needs ${missing.join(", ")} too (or all of it in a file: -f FILE)`);
+    throw new Fault("USAGE", `A market also needs ${missing.join(", ")} (or a file that states all of it: -f FILE)`);
   }
   const { question, category, kind, p0, closeAt, resolutionRef, meta = {}, liquidity, key } = flags;
   return { question, category, kind, p0, closeAt, resolutionRef, meta: meta as Meta, liquidityUsd: liquidity, key };
@@ -47,7 +47,7 @@ export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"
 
 type Meta = NonNullable<WireInput<"createMarket">["meta"]>;
 
-/** Whether the line leaves out what a market cannot do without, with no file to state it. */
+/** Whether required options are missing and no file states them. */
 export function isIncomplete(flags: MarketFlags): boolean {
   return flags.file === undefined && !isComplete(flags);
 }
@@ -56,12 +56,12 @@ function isComplete(flags: MarketFlags): flags is MarketFlags & Required<Pick<Ma
   return REQUIRED.every((name) => flags[name] !== undefined);
 }
 
-/** `closeAt` as `--close-at`. */
+/** Turns `closeAt` into `--close-at`. */
 function optionOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** A file may hold several markets, which are for `apply`: it knows them by their keys and creates each once. */
+/** A file with several markets is for `apply`, which knows them by their keys and creates each once. */
 function fromText(text: string, file: string): WireInput<"createMarket"> {
   const { markets, problems } = checkMarketFile(text, file, new Map());
   if (problems.length > 0) throw new ConfigError(problems);
@@ -70,12 +70,12 @@ function fromText(text: string, file: string): WireInput<"createMarket"> {
   if (others.length > 0)
     throw new Fault(
       "USAGE",
-      `${file} holds ${markets.length} markets, and create makes one: pmctl apply makes them all`,
+      `${file} holds ${markets.length} markets, and create makes one: use pmctl apply for all of them`,
     );
   if (market.state !== "open")
-    throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then pmctl market suspend`);
+    throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then run pmctl market suspend`);
   const { source: _source, state: _state, moved: _moved, import: imported, ...input } = market;
   if (imported !== undefined)
-    throw new Fault("USAGE", `${file} takes over the market ${imported}: pmctl apply does so, and creates none`);
+    throw new Fault("USAGE", `${file} takes over the market ${imported}: use pmctl apply, create makes new ones`);
   return z.encode(MarketInput, input);
 }

@@ -21,7 +21,7 @@ interface MarketFilter {
   q?: string;
 }
 
-/** What lists show unless they are asked for more: every market with money in it. */
+/** The default of lists: every market with money in it. */
 export const UNSETTLED = "unsettled";
 
 /** `--status` of the commands that list markets. */
@@ -42,7 +42,7 @@ const filterOf = ({ status = UNSETTLED, category, kind, q }: MarketFilter) => ({
 
 export const marketList = defineList({
   name: "list",
-  summary: "markets that are not settled, or those in other states, by closing time",
+  summary: "list markets that are not settled, or those in other states, by closing time",
   takes: (command) => narrowed(command).option("--q <words>", "search in questions and descriptions"),
   operation: "listMarkets",
   input: ({ options }: CommandContext<MarketFilter>) => filterOf(options),
@@ -51,14 +51,14 @@ export const marketList = defineList({
 
 export const marketSearch = defineList({
   name: "search",
-  summary: "markets whose question or description has these words",
-  takes: (command) => narrowed(command).argument("<words...>", "what to look for"),
+  summary: "list markets whose question or description has these words",
+  takes: (command) => narrowed(command).argument("<words...>", "the words to look for"),
   operation: "listMarkets",
   input: ({ options, args }: CommandContext<MarketFilter>) => filterOf({ ...options, q: args.join(" ") }),
   view: listView,
 });
 
-/** At 80 columns what tells markets apart and what they trade at; more as there is room. */
+/** At 80 columns shows what tells markets apart, and their prices; shows more where there is room. */
 async function listView(
   markets: readonly MarketItem[],
   api: Api,
@@ -96,7 +96,7 @@ function stateOf({ status = "open", outcome }: MarketItem): string {
   return outcome ? `${outcome.toUpperCase()} won` : status;
 }
 
-/** The last day's prices by market, one request for all of them; none unless they are going to be drawn. */
+/** The last day's prices by market, from one request for all; empty unless they are drawn. */
 export async function recentLines(
   ids: readonly string[],
   api: Api,

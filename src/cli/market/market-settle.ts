@@ -21,7 +21,7 @@ export interface SettleOptions {
   expectPayouts?: number | undefined;
   /** US dollars. */
   expectTotal?: number | undefined;
-  /** Settles without a question a market that is open still, or whose price expects the other outcome. */
+  /** Settles without a question a market that is still open, or whose price expects the other outcome. */
   early?: boolean | undefined;
 }
 
@@ -36,9 +36,9 @@ export const marketSettle: CommandModule = {
         .takes(noun.command("settle").description("pay the winners; cannot be undone; --reason says what decides it"))
         .addOption(new Option("--outcome <side>", "the side that wins").choices(["yes", "no"]).makeOptionMandatory())
         .option("--preview", "only show what would be paid")
-        .option("--expect-payouts <n>", "pay nothing unless this many winners are paid", wholeNumber)
+        .option("--expect-payouts <n>", "pay nothing unless this many winners would be paid", wholeNumber)
         .option("--expect-total <usd>", "pay nothing unless this is the total", decimal)
-        .option("--early", "with --yes: also before it closes, or when its price expects the other outcome"),
+        .option("--early", "with --yes: settle before the market closes, or against its price"),
       { operation: "settleMarket", ends: { 3: NOT_CONFIRMED } },
       async ({ options: given, args, io }) => {
         theMarket.check({ args, io });
@@ -65,7 +65,7 @@ const settledView: View<Settled, Settled> = {
   ],
 };
 
-/** What the operator sees before a payout that cannot be undone. */
+/** The preview of a payout that cannot be undone. */
 function previewFields(preview: Preview): [string, string][] {
   const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
   const { largest } = preview;
@@ -83,7 +83,7 @@ function previewFields(preview: Preview): [string, string][] {
   ];
 }
 
-/** The price of the outcome, with a warning when traders expect the other one. */
+/** The price of the outcome, with a warning when traders expect the other outcome. */
 function agreement({ price: given, outcome }: Preview): string {
   const says = `${outcome.toUpperCase()} at ${price(given)}`;
   if (given >= 0.5) return says;
@@ -99,12 +99,12 @@ function doubt({ status, outcome, price: given, closeAt }: Preview): string | un
 }
 
 /**
- * Without a terminal to ask at, a settlement that is most likely a mistake is refused.
+ * Refuses a settlement that is most likely a mistake where there is no terminal to ask on.
  * @throws Fault SETTLEMENT_UNEXPECTED
  */
 async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise<void> {
   const preview = await api.previewSettlement({ id, outcome }).catch((error: unknown) => {
-    // The operation refuses it itself, or knows it for the repeat of a request.
+    // The operation refuses a second settlement itself, or recognises the repeat of a request.
     if (error instanceof Fault && error.code === "MARKET_SETTLED") return undefined;
     throw error;
   });
@@ -115,11 +115,11 @@ async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise
 const previewView: View<Preview, Preview> = { kind: "record", fields: previewFields };
 
 /**
- * Settles a market, after the operator has seen what it pays and typed the market and the outcome. It pays exactly what
- * was shown: a trade that comes between makes it pay nothing.
+ * Settles a market, after the operator has seen the payouts and typed the market and the outcome. It pays exactly what
+ * was shown: a trade in between makes it pay nothing.
  *
- * @throws Fault USAGE when there is neither `--yes` nor a terminal to ask on; EXPECTATION_NOT_MET when it would pay
- * otherwise; SETTLEMENT_UNEXPECTED with `--yes` before it closes or against its price
+ * @throws Fault USAGE when there is neither `--yes` nor a terminal; EXPECTATION_NOT_MET when the payouts would differ;
+ *   SETTLEMENT_UNEXPECTED with `--yes` before the market closes or against its price
  */
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<void> {
   const { id, outcome } = options;

@@ -22,8 +22,8 @@ export const marketWatch: CommandModule = {
     host.add(
       noun
         .command("watch")
-        .description("follow prices, trades and states as they happen, until Ctrl-C; lines of JSON in a pipe")
-        .argument("[id]", "only this market: its id, the beginning of it, its key or @last", identifier),
+        .description("follow prices, trades and states as they happen, until Ctrl-C; prints lines of JSON in a pipe")
+        .argument("[id]", "only this market: its id, an id prefix, its key or @last", identifier),
       {
         names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
         ends: ASKS_TENANT,
@@ -41,7 +41,7 @@ export const marketWatch: CommandModule = {
     ),
 };
 
-/** An endless stream is a live table on a terminal and lines of JSON elsewhere: other formats need an end. */
+/** An endless stream is a live table on a terminal and lines of JSON elsewhere: the other formats need an end. */
 function requireFormat({ output }: Io): void {
   if (output.isLive || output.format === "json" || output.format === "ndjson") return;
   throw new Fault("USAGE", `market watch prints a table on a terminal and ndjson elsewhere, not ${output.format}`);
@@ -49,7 +49,7 @@ function requireFormat({ output }: Io): void {
 
 /**
  * Follows the events until the operator ends the watch.
- * @throws Fault MARKET_NOT_FOUND before anything is followed
+ * @throws Fault MARKET_NOT_FOUND before the watch begins
  */
 export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io: Io): Promise<void> {
   requireFormat(io);
@@ -73,7 +73,7 @@ export async function runMarketWatch({ id, events }: WatchOptions, api: Api, io:
   }
 }
 
-/** Events carry no questions: they are asked for once, and again when a market appears. */
+/** Events carry no questions, so they are read once, and again when a market appears. */
 async function nameMarkets(
   watched: WatchedMarkets,
   api: Api,

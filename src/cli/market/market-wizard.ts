@@ -18,7 +18,7 @@ const KINDS = [
 
 type Input = WireInput<"createMarket">;
 
-/** A market as it is shown before it is created, with the money that it takes. */
+/** A market before it is created, with the money that it takes. */
 interface Offer {
   input: Input;
   liquidityUsd: number;
@@ -41,9 +41,9 @@ const offerView: View<Offer, Offer> = {
   ],
 };
 
-/** What the tenant says of its markets. */
+/** The tenant's rules for its markets. */
 interface MarketTenant {
-  /** What the house puts into a market that does not say. */
+  /** The liquidity of a market that states none. */
   liquidityUsd: number;
   /** @throws Fault USAGE for a reference to a feed that the tenant lacks */
   checkReference: (reference: string) => void;
@@ -89,7 +89,7 @@ export async function askMarket(
 export async function confirmMarket(input: Input, usualUsd: number, api: Api, io: Io): Promise<void> {
   const { treasuryUsd } = await api.getConfig({});
   io.output.explain({ input, liquidityUsd: input.liquidityUsd ?? usualUsd, treasuryUsd }, offerView);
-  if (!(await io.prompts.confirm("Create it?"))) throw declined();
+  if (!(await io.prompts.confirm("Create this market?"))) throw declined();
 }
 
 async function askTime({ prompts }: Pick<Io, "prompts">): Promise<string> {
@@ -106,13 +106,13 @@ async function askKey({ prompts }: Pick<Io, "prompts">): Promise<{ key?: string 
   return key === "" ? {} : { key };
 }
 
-/** @throws Fault USAGE that says what is wrong with a value */
+/** @throws Fault USAGE with the problem of a value */
 function check(schema: ZodType, value: unknown): void {
   const { error } = schema.safeParse(value, { error: jsonSentence });
   if (error) throw new Fault("USAGE", describeMistake(error));
 }
 
-/** What a reader of answers throws, as the prompt's own line. */
+/** Turns the error of a parser into the prompt's own message. */
 function problemOf(read: (answer: string) => unknown): (answer: string) => string | undefined {
   return (answer) => {
     try {

@@ -17,7 +17,7 @@ import { marketWatch } from "./market-watch.ts";
 export const marketShow = defineCommand({
   ...marketArgument("show"),
   name: "show",
-  summary: "one market",
+  summary: "show one market",
   operation: "getMarket",
   view: async ({ id }, api, io) => {
     const line = (await recentLines([id], api, io)).get(id) ?? [];
@@ -51,9 +51,9 @@ const detailFields = (market: WireResult<"getMarket">, line: readonly number[]):
   ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
 ];
 
-/** Opens a market that the line, a file or the operator states. */
+/** Opens the market that the line, a file or the operator states. */
 async function createMarket({ options, io }: CommandContext<MarketFlags>): Promise<void> {
-  // Before the tenant is opened: what is wrong with the input needs no server to say so.
+  // Before the tenant is opened, since checking the input needs no server.
   const { isIncomplete, marketInput } = await import("./market-input.ts");
   const { readStandardInput, STANDARD_INPUT } = await import("../input/standard-input.ts");
   const asks = isIncomplete(options) && io.prompts.available && !options.yes;
@@ -63,7 +63,7 @@ async function createMarket({ options, io }: CommandContext<MarketFlags>): Promi
   const onSealed = () => {
     isCreated = true;
   };
-  // Here `--key` names the market, not the admin key to show a server, which is the file's first.
+  // `--key` names the market here, not the admin key for a server, so the file's first admin key is used.
   const asked: Globals = { ...options, key: undefined };
   return withSession(asked, { ...io, onSealed }, async (session) => {
     const [{ marketWarnings }, { unknownFeed }, { feedsThatSettle }, { keepLastMarket }] = await Promise.all([
@@ -86,7 +86,7 @@ async function createMarket({ options, io }: CommandContext<MarketFlags>): Promi
     for (const warning of await marketWarnings(input, session)) io.output.note(warning);
     await wizard?.confirmMarket(input, liquidityUsd, api, io);
     const created = await api.createMarket(input);
-    // A key that was taken on equal terms answers the market that has it, and creates none.
+    // A market with this key and equal terms exists already: the answer is that market, and none was created.
     if (isCreated) await keepLastMarket(session.tenant, created.id);
     await io.output.print(created, {
       kind: "record",
@@ -106,16 +106,16 @@ const marketCreate = {
       noun
         .command("create")
         .description(
-          "open a market, from options or from a file with one market; asks on a terminal for what is left out",
+          "create a market, from options or from a file with one market; asks on a terminal for what is missing",
         )
         .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/; - reads the standard input")
         .option(
           "--key <key>",
-          "a name that no other market has; again with the same terms, it names that market",
+          "a name that no other market has; a repeat with the same terms returns the same market",
           identifier,
         )
-        .option("--question <text>", "what traders are asked")
-        .option("--category <slug>", "such as crypto")
+        .option("--question <text>", "the question that traders answer")
+        .option("--category <slug>", "the category, such as crypto")
         .addOption(new Option("--kind <kind>", "the mechanism").choices(MARKET_KINDS))
         .option("--p0 <price>", "first price of YES, 0.001 to 0.999", sharePrice)
         .option(
@@ -123,9 +123,9 @@ const marketCreate = {
           "when trading ends: 2h, 2030-01-31T18:00:00Z or tomorrow 18:00 Europe/Berlin",
           timeAhead,
         )
-        .option("--resolution-ref <text>", "what decides it, such as `pm:btc > 100000`")
-        .option("--meta <json>", "anything else, a JSON object", jsonObject)
-        .option("--liquidity <usd>", "what the house risks at most; else the tenant's default", dollars),
+        .option("--resolution-ref <text>", "what decides the market, such as `pm:btc > 100000`")
+        .option("--meta <json>", "further data, as a JSON object", jsonObject)
+        .option("--liquidity <usd>", "the most that the house can lose (default: the tenant's)", dollars),
       { operation: "createMarket", ends: { 3: NOT_CONFIRMED } },
       createMarket,
     ),
@@ -155,7 +155,7 @@ const marketResume = defineCommand({
 export const marketHistory = defineCommand({
   ...marketArgument("history"),
   name: "history",
-  summary: "prices by the hour, from creation to now or settlement",
+  summary: "show prices by the hour, from creation to now or settlement",
   operation: "getMarketHistory",
   columns: [
     { title: "TIME", cell: ({ t }) => time(t), whole: true },
@@ -173,7 +173,7 @@ export const marketHistory = defineCommand({
 export const marketDepth = defineCommand({
   ...marketArgument("depth"),
   name: "depth",
-  summary: "shares on offer, cent by cent",
+  summary: "show shares on offer, cent by cent",
   operation: "getMarketDepth",
   prints: { names: "side price size", ends: ASKS_TENANT, each: true },
   rows: ({ yes, no }) => [
@@ -191,7 +191,7 @@ export const marketDepth = defineCommand({
 
 export const marketTrending = defineCommand({
   name: "trending",
-  summary: "the 20 open markets with the largest 24-hour volume",
+  summary: "list the 20 open markets with the largest 24-hour volume",
   operation: "listTrendingMarkets",
   columns: [
     { title: "ID", cell: ({ id }) => id, whole: true },

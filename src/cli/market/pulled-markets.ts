@@ -13,7 +13,7 @@ import type { Io } from "../command.ts";
 import { plain } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
-/** A market and the file that is to state it. */
+/** A market, and the file to write for it. */
 type Row = { file: string } & PulledMarket;
 
 const view: View<readonly Row[], Row> = {
@@ -28,8 +28,8 @@ const view: View<readonly Row[], Row> = {
 };
 
 /**
- * Prints the unsettled markets that no file states, as files would, and writes these files if asked to.
- * @throws Fault REFUSED or CONFIG_INVALID where a file cannot be written; then none is
+ * Prints the unsettled markets that no file states, in the form of files, and with `--write` writes these files.
+ * @throws Fault REFUSED or CONFIG_INVALID when a file cannot be written; then none is
  */
 export async function pullMarkets(
   session: ConfigSession,
@@ -42,7 +42,7 @@ export async function pullMarkets(
     return problems.map(headlineOf);
   });
   for (const lines of wrong)
-    for (const line of lines) output.note(`Left out, because a file cannot state it so: ${line}`);
+    for (const line of lines) output.note(`Left out, because a file cannot state this: ${line}`);
   const sound = files.filter((_, index) => wrong[index]?.length === 0);
   await output.print(
     sound.map(({ text: _, ...row }) => row),
@@ -61,7 +61,7 @@ async function marketsWithoutFile(session: ConfigSession): Promise<Row[]> {
   return markets.map((market) => ({ file: join(folder, `${market.key}.yaml`), ...market }));
 }
 
-/** Quotes what YAML 1.1 would take for a number, a date or a boolean too: other tools still read it. */
+/** Quotes values that YAML 1.1 would read as a number, a date or a boolean, because other tools still use it. */
 function textOf({ file: _, meta, state, ...market }: Row): string {
   const stated = {
     ...market,
@@ -80,13 +80,13 @@ function writeFiles(
   if (unread)
     throw new Fault(
       "CONFIG_INVALID",
-      `${config.source.file} reads no ${unread.file}: add markets/*.yaml to markets.files. Nothing was written`,
+      `${config.source.file} does not read ${unread.file}: add markets/*.yaml to markets.files. Nothing was written`,
     );
   const there = files.filter(({ file }) => existsSync(file)).map(({ file }) => file);
-  if (there.length > 0) throw new Fault("REFUSED", `Nothing was written: there is already ${there.join(", ")}`);
+  if (there.length > 0) throw new Fault("REFUSED", `Nothing was written: there are files already: ${there.join(", ")}`);
   for (const { file, text } of files) {
     mkdirSync(dirname(file), { recursive: true });
-    // Never over a file that was made meanwhile.
+    // Never replaces a file that appeared meanwhile.
     writeFileSync(file, text, { flag: "wx" });
     output.note(`${file} was written`);
   }

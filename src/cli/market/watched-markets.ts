@@ -3,33 +3,33 @@ import { time, usd } from "../output/cells.ts";
 
 export interface Watched {
   marketId: string;
-  /** Undefined until it was asked for. */
+  /** Undefined until the question was read. */
   question: string | undefined;
   status: StreamEvents["market"]["status"];
   outcome: "yes" | "no" | undefined;
   yesPrice: number;
   closeAt: string | undefined;
-  /** YES prices since the watching began, the current one last. */
+  /** YES prices since the watch began, the current one last. */
   prices: number[];
   lastTrade: string | undefined;
   /** The latest trades, newest first. */
   trades: string[];
 }
 
-/** Enough for the widest chart; older ones are thinned out by dropping them. */
+/** Enough for the widest chart; older prices are thinned out. */
 const MAX_PRICES = 500;
 const MAX_TRADES = 8;
 
-/** The watched markets after the events so far. */
+/** The state of the watched markets after the events so far. */
 export class WatchedMarkets {
   readonly #markets = new Map<string, Watched>();
 
-  /** By the order of the snapshot, newly created ones last. */
+  /** In the order of the snapshot; newer markets come last. */
   get all(): readonly Watched[] {
     return [...this.#markets.values()];
   }
 
-  /** The ids of those whose question is not known. */
+  /** The ids of markets whose question is not known yet. */
   get unnamed(): string[] {
     return this.all.filter(({ question }) => question === undefined).map(({ marketId }) => marketId);
   }

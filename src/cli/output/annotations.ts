@@ -1,6 +1,6 @@
 import type { Problem } from "../../config/config-error.ts";
 
-/** What is wrong at a place of a file, as programs that review code show it. */
+/** A problem at a place of a file, in the form for programs that review code. */
 export interface Annotation extends Omit<Problem, "frame" | "code"> {
   code: Problem["code"] | "CASE_FAILED";
 }
@@ -9,7 +9,7 @@ export function annotationOf({ frame: _, ...annotation }: Problem): Annotation {
   return annotation;
 }
 
-/** Formats that print annotations of files instead of a result. */
+/** Formats that print annotations of files in place of a result. */
 export const ANNOTATION_FORMATS = ["github", "sarif"] as const;
 export type AnnotationFormat = (typeof ANNOTATION_FORMATS)[number];
 

@@ -3,24 +3,24 @@ import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
 
-/** Numbers and times as people read them in a table. */
+/** Numbers and times for people, in a table. */
 
-/** Beyond 2^33 the digits of a double are not those of the decimal that it was read from, and its shortest text is. */
+/** Beyond 2^33 a double's digits differ from those of the decimal it was read from; its shortest text does not. */
 const fixed = (amount: number, decimals: number): string =>
   (Math.abs(amount) > MAX_AMOUNT_USD ? new NumberText(String(amount)) : amount).toFixed(decimals);
 
-/** US dollars: two decimals, more only when there are more. */
+/** US dollars with two decimals, or with more where the amount has more. */
 export function usd(amount: number): string {
   return fixed(amount, 6).replace(/0{1,4}$/, "");
 }
 
-/** US dollars to the cent, for columns that are looked over; what has to be exact takes {@link usd}. */
+/** US dollars to the cent, for columns that people skim; {@link usd} prints exact amounts. */
 export function cents(amount: number): string {
   const text = amount.toFixed(2);
   return text === "-0.00" ? "0.00" : text;
 }
 
-/** A price or probability, three decimals. */
+/** A price or probability with three decimals. */
 export function price(value: number): string {
   return value.toFixed(3);
 }
@@ -30,7 +30,7 @@ export function shares(amount: number): string {
   return fixed(amount, 6).replace(/\.?0+$/, "");
 }
 
-/** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; seconds only when asked for, or when there are some. */
+/** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; with seconds on request, or where they are not zero. */
 export function time(timestamp: string, options: { seconds?: boolean } = {}): string {
   const [date = timestamp, clock = ""] = timestamp.split("T");
   const showsSeconds = options.seconds || !clock.startsWith(":00", 5);
@@ -44,7 +44,7 @@ const STEPS = [
   [SECOND_MS, "s"],
 ] as const;
 
-/** How far a timestamp is from now, in the largest unit that fits twice, such as `in 6 min` or `3 days ago`. */
+/** The distance of a timestamp from now, in the largest unit that fits twice, such as `in 6 min` or `3 days ago`. */
 export function relative(timestamp: string, now: number): string {
   const distance = Date.parse(timestamp) - now;
   const [unitMs, name] = STEPS.find(([each]) => Math.abs(distance) >= 2 * each) ?? [SECOND_MS, "s"];
@@ -53,7 +53,7 @@ export function relative(timestamp: string, now: number): string {
   return distance < 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** A time and how far it is from now, where there is room for both. */
+/** A time and its distance from now, where there is room for both. */
 export function instant(timestamp: string): string {
   return `${time(timestamp)}, ${relative(timestamp, wallClockMs())}`;
 }
@@ -63,13 +63,13 @@ export function day(timestamp: string): string {
   return timestamp.slice(0, 10);
 }
 
-/** Anything as one text: what `--fields` and csv show of a value. */
+/** Any value as one text, for `--fields` and csv. */
 export function plain(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** A dash for a value that is missing or empty. */
+/** The value, or a dash for a missing or empty one. */
 export function orDash(value: string | null | undefined): string {
   return value === null || value === undefined || value === "" ? "-" : value;
 }

@@ -1,7 +1,7 @@
-/** Lines around a change that are shown with it. */
+/** Unchanged lines that are shown around a change. */
 const CONTEXT = 2;
 
-/** What differs between two texts, line by line: `-` before, `+` after, a little of what is the same, and `…` for the rest of it. */
+/** The differences of two texts by line: `-` before, `+` after, some unchanged lines around them, `…` for the rest. */
 export function changedLines(before: string, after: string): string[] {
   const [old, now] = [before.split("\n"), after.split("\n")];
   const marked = longestCommon(old, now);
@@ -13,9 +13,9 @@ export function changedLines(before: string, after: string): string[] {
   });
 }
 
-/** Both texts as one, each line marked; what they have in common is as long as it can be. */
+/** Merges both texts and marks each line, with the longest possible common part. */
 function longestCommon(old: readonly string[], now: readonly string[]): string[] {
-  // lengths[i][j]: of the common lines from i of the one and j of the other on.
+  // lengths[i][j]: how many lines the old text from i on and the new text from j on have in common.
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(now.length + 1));
   const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
   for (let i = old.length - 1; i >= 0; i--)

@@ -1,9 +1,9 @@
-/** Small pictures for people at a terminal, of block characters that every monospaced font has. Pure text. */
+/** Small text pictures of block characters that every monospaced font has. */
 
 const LEVELS = "▁▂▃▄▅▆▇█";
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** At least this much of the scale is shown, so that a price that hardly moves is drawn as a flat line. */
+/** The least span of the scale, so that a price that hardly moves is drawn as a flat line. */
 const LEAST_SPAN = 0.1;
 
 const BAR_WIDTH = 12;
@@ -24,7 +24,7 @@ export function bar(value: number, most: number, width = BAR_WIDTH): string {
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
 }
 
-/** A column's cell that draws a row's value beside the others'. */
+/** A column's cell that draws a row's value in proportion to the others. */
 export function barOf<Row>(measure: (row: Row) => number): (row: Row, rows: readonly Row[]) => string {
   return (row, rows) => bar(measure(row), Math.max(...rows.map(measure)));
 }
@@ -39,10 +39,10 @@ const LEAST_BAR = 8;
 const LONGEST_BAR = 40;
 
 /**
- * Amounts as bars below each other, with their names before and their texts behind.
- * @param groups each on a scale of its own, because dollars of volume would hide dollars of revenue
- * @param width columns for the whole
- * @returns empty where there is no room; a group without anything above zero is left out
+ * Draws amounts as bars below each other, each with its name on the left and its text on the right.
+ * @param groups have a scale each, because dollars of volume would hide dollars of revenue
+ * @param width columns for the whole picture
+ * @returns nothing where there is no room; leaves out a group without any amount above zero
  */
 export function barChart(groups: readonly (readonly BarLine[])[], width: number): string {
   const drawn = groups.filter((lines) => lines.some(({ value }) => value > 0));
@@ -62,8 +62,8 @@ export function barChart(groups: readonly (readonly BarLine[])[], width: number)
 const LABEL_WIDTH = 5;
 
 /**
- * Prices over time as an area with its scale on the left.
- * @param width columns for the whole, scale included
+ * Draws prices over time as an area with its scale on the left.
+ * @param width columns for the whole picture, scale included
  * @returns one text of `height` lines; empty where there is no room or nothing to draw
  */
 export function areaChart(values: readonly number[], width: number, height = 8): string {
@@ -82,7 +82,7 @@ export function areaChart(values: readonly number[], width: number, height = 8):
   }).join("\n");
 }
 
-/** The scale: the values' own range, or around them when it would be too narrow to mean anything. */
+/** The scale: the range of the values, widened where it would be too narrow to mean anything. */
 function spanOf(values: readonly number[]): { low: number; high: number } {
   const low = Math.min(...values);
   const high = Math.max(...values);
@@ -95,7 +95,7 @@ function levelOf(value: number, low: number, high: number, levels: number): numb
   return Math.round(((value - low) / (high - low)) * (levels - 1));
 }
 
-/** The value that held at each of `width` evenly spaced instants; the last one is the latest. */
+/** The values in force at `width` evenly spaced instants; the last value is the latest. */
 function resample(values: readonly number[], width: number): number[] {
   if (width === 1) return values.slice(-1);
   return Array.from(

@@ -4,23 +4,23 @@ import { type OperationId, operations } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Ends } from "../errors.ts";
 
-/** What a command prints. Each command declares it where it is added, and `--fields ?` lists the names. */
+/** The output of a command. Each command declares it where it is added, and `--fields ?` lists the names. */
 export type Prints = Printed & {
   /**
-   * Whether it only reads a tenant, so that one line may ask several; of an operation, whether that changes nothing. Some
-   * do with certain options only.
+   * Whether the command only reads a tenant, so that one line may ask several. An operation says so itself. Some
+   * commands only read with certain options.
    */
   each?: boolean | ((options: object) => boolean);
-  /** Whether it takes `--idempotency-key`; of an operation, whether that does. */
+  /** Whether the command takes `--idempotency-key`. An operation says so itself. */
   repeatable?: boolean;
 };
 
 type Printed =
-  /** An operation's answer, or the list inside it. The operation says what it ends with, `ends` what else may be the end. */
+  /** An operation's answer, or the list inside it. The operation declares its exit codes, and `ends` adds to them. */
   | { operation: OperationId; rows?: string; ends?: Ends }
-  /** The content of a tenant file, and further names with spaces between. */
+  /** The content of a tenant file, and further names separated by spaces. */
   | { tenantFile: true; and?: string; ends: Ends }
-  /** Names of the command's own, with spaces between; `annotates` for one that prints places of files with `-o github|sarif`. */
+  /** The command's own names, separated by spaces; `annotates` where it takes `-o github|sarif`. */
   | { names: string; annotates?: true; ends: Ends };
 
 /** Whether a repeat of the command under the same `--idempotency-key` gets the first result. */
@@ -36,7 +36,7 @@ export function isRead(prints: Prints | null | undefined, options: object): bool
   return prints.each ?? ("operation" in prints && !("writes" in operations[prints.operation]));
 }
 
-/** @param each the options of a line that runs once for each of several tenants: its items say whose they are */
+/** @param each options of a line that runs once for each of several tenants: its items name their tenant */
 export function fieldsOf(prints: Prints, each?: object): string[] {
   const own = "names" in prints ? prints.names.split(" ") : [...namesIn(schemaOf(prints)), ...furtherNames(prints)];
   return isTold(prints, each) && !own.includes("tenant") ? ["tenant", ...own] : own;
@@ -47,20 +47,20 @@ function isTold(prints: Prints, each: object | undefined): boolean {
 }
 
 /**
- * Refuses `--fields` before the command does anything: a script that repeats what was done and then called wrong would do
- * it twice.
+ * Refuses a wrong `--fields` before the command does anything. Afterwards a script would repeat the command, and so the
+ * change.
  *
- * @param each as {@link fieldsOf} takes it
- * @throws Fault USAGE naming the first field that the command never prints, and those that it does
+ * @param each as in {@link fieldsOf}
+ * @throws Fault USAGE naming the first field that the command never prints, and the fields that it prints
  */
 export function requireFields(prints: Prints, fields: readonly string[], each?: object): void {
   const isAdded = (field: string) => field === "tenant" && isTold(prints, each);
   const wrong = fields.find((field) => !isAdded(field) && !mayPrint(prints, field.split(".")));
   if (wrong === undefined) return;
-  throw new Fault("USAGE", `There is no field ${wrong}; there are: ${fieldsOf(prints, each).join(", ")}`);
+  throw new Fault("USAGE", `There is no field ${wrong}; the fields are: ${fieldsOf(prints, each).join(", ")}`);
 }
 
-/** The inner fields of a field that a command declares by name alone are unknown before it is printed. */
+/** Where a command declares a field by name alone, the field's inner fields are unknown until it is printed. */
 function mayPrint(prints: Prints, path: readonly string[]): boolean {
   const [first = ""] = path;
   if ("names" in prints) return prints.names.split(" ").includes(first);
@@ -82,7 +82,7 @@ function elementOf(schema: unknown): unknown {
   return inner instanceof z.ZodArray ? inner.element : inner;
 }
 
-/** Whether a value of the schema may have something at the path. */
+/** Whether a value of the schema can have something at the path. */
 function leadsInto(schema: unknown, [step, ...rest]: readonly string[]): boolean {
   if (step === undefined) return true;
   const inner = unwrapped(schema);

@@ -3,10 +3,10 @@ import { FAULT_CODES, Fault, type FaultCode } from "../../domain/fault.ts";
 import { EXIT_MEANINGS } from "../errors.ts";
 import { wrap } from "./text-width.ts";
 
-/** Pages of `pmctl help` that belong to no command. */
+/** Pages of `pmctl help` that are not about one command. */
 export const TOPICS: Readonly<Record<string, { summary: string; text: () => string }>> = {
   "exit-codes": { summary: "what each exit code means, and which error codes end with it", text: exitCodes },
-  errors: { summary: "each error code, or the one that is named: errors MARKET_CLOSED", text: exitCodes },
+  errors: { summary: "each error code and its meaning; errors MARKET_CLOSED shows that one", text: exitCodes },
   environment: { summary: "the variables that pmctl reads, and .env", text: () => ENVIRONMENT },
   formats: { summary: "tables, json, yaml, csv, tsv, ndjson and markdown, and picking fields", text: () => FORMATS },
   yaml: { summary: "the tenant file, market files, and what applying them means", text: () => YAML },
@@ -30,13 +30,13 @@ export function unknownVerb(noun: Command): string {
   return `pmctl ${noun.name()} has no command ${word}; it has those below.\n`;
 }
 
-/** The end of every command's help. */
+/** The last lines of every command's help. */
 export const HELP_END =
   "\nExit codes and error codes: pmctl help errors\nOptions that every command takes: --help --all";
 
 const INDENT = " ".repeat(9);
 
-/** The error codes of JSON errors and of the `Error-Code` header, beside the exit code that they end with. */
+/** Lists the error codes of JSON errors and of the `Error-Code` header, each below its exit code. */
 function exitCodes(): string {
   const lines = Object.entries(EXIT_MEANINGS).map(([exit, meaning]) => {
     const codes = codesEndingWith(Number(exit));

@@ -1,4 +1,4 @@
-/** A suite of cases, as build services read them. */
+/** A suite of cases in the format of build services. */
 export interface JunitSuite {
   name: string;
   cases: readonly JunitCase[];
@@ -9,11 +9,11 @@ interface JunitCase {
   file: string;
   line: number;
   ms: number;
-  /** Each a sentence of one line; none where the case passed. */
+  /** One-line sentences; empty where the case passed. */
   failures: readonly string[];
 }
 
-/** @see https://github.com/testmoapp/junitxml, which collects what the readers of this format agree on */
+/** @see https://github.com/testmoapp/junitxml, which documents what the readers of this format agree on */
 export function junitXml(suites: readonly JunitSuite[]): string {
   const lines = suites.map(
     (suite) =>
@@ -55,7 +55,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': "&quot;",
   "'": "&apos;",
 };
-/** What no XML document may hold, not even as an entity. */
+/** Characters that no XML document may contain, not even as an entity. */
 const IMPOSSIBLE = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 function escaped(text: string): string {

@@ -1,6 +1,6 @@
 import type { Column } from "./table.ts";
 
-/** One value as a Markdown table of its fields. */
+/** A record as a Markdown table of its fields. */
 export function markdownRecord(fields: readonly (readonly [string, string])[]): string {
   return markdownTable(fields, [
     { title: "Field", cell: ([name]) => name },
@@ -8,7 +8,7 @@ export function markdownRecord(fields: readonly (readonly [string, string])[]): 
   ]);
 }
 
-/** Rows as a Markdown table, with nothing left out; pictures have no place in it. */
+/** Rows as a Markdown table with all columns but the pictures. */
 export function markdownTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const shown = columns.filter(({ picture }) => !picture);
   const lineOf = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
@@ -20,8 +20,8 @@ export function markdownTable<Row>(rows: readonly Row[], columns: readonly Colum
 }
 
 /**
- * Text that Markdown shows as it stands: no column, line, HTML, link, picture or emphasis begins in it. Pages of pull
- * requests look for people and issues in what was rendered, where no backslash is left: an invisible space parts those.
+ * Escapes a text so that Markdown shows it literally: it starts no column, line, HTML, link, picture or emphasis. Pull
+ * requests look for people and issues in the rendered text, without backslashes: an invisible space breaks those.
  */
 export function markdownCell(text: string): string {
   return text
@@ -32,7 +32,7 @@ export function markdownCell(text: string): string {
     .replaceAll(/(?<!\w)@(?=\w)|[#!](?=\d)/g, "$&&#8203;");
 }
 
-/** Text between backticks, where nothing is markup but the end of the column and the backtick itself. */
+/** Text between backticks, where only the end of the column and the backtick itself are markup. */
 export function markdownCode(text: string): string {
   const held = text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("`", "'");
   return `\`${held}\``;

@@ -17,28 +17,28 @@ import {
 import { escapeControls, folded, sanitizeLine, sanitizeText, shorten } from "./text-width.ts";
 
 export interface OutputOptions {
-  /** Shows what is longer than the terminal; without it everything is written at once. */
+  /** Shows a text that is longer than the terminal; without a pager all of it is written at once. */
   pager?: Pager | undefined;
   stdout: Sink;
   stderr: Sink;
-  /** As asked for; without it a table on a terminal and JSON elsewhere. */
+  /** The format of `--output`; without it a table on a terminal and JSON elsewhere. */
   format?: Format | undefined;
   fields?: readonly string[] | undefined;
   quiet?: boolean | undefined;
   color?: boolean | undefined;
   debug?: boolean | undefined;
-  /** What hints after an error are about. */
+  /** The subject of hints after an error. */
   subject?: Subject | undefined;
 }
 
-/** Drawn above a table, on terminals only; empty where there is no room for it. */
+/** A picture above a table, on terminals only; empty where there is no room for it. */
 type Picture<Value> = (value: Value, width: number) => string;
 
-/** How a result looks to people. Its JSON needs no description: it is the value itself. */
+/** How people see a result. Its JSON needs no description: it is the value itself. */
 export type View<Value, Row extends object> = Shape<Value, Row> & {
-  /** What it says about places of files: all that `-o github` and `-o sarif` print. */
+  /** Problems at places of files: `-o github` and `-o sarif` print only these. */
   annotations?: (value: Value) => readonly Annotation[];
-  /** What `csv` and `tsv` have a line for, unless the list's rows or the record. */
+  /** The lines of `csv` and `tsv`, where they are not the list's rows or the record. */
   lines?: (value: Value) => readonly { readonly [name: string]: unknown }[];
 };
 
@@ -49,14 +49,14 @@ type Shape<Value, Row extends object> =
       columns: readonly Column<Row>[];
       empty: string;
       picture?: Picture<Value>;
-      /** Further Markdown, which pages show below the table. */
+      /** Markdown that pages show below the table. */
       below?: (value: Value) => string;
     }
   | { kind: "record"; fields: (value: Value) => readonly Field[]; picture?: Picture<Value> }
-  /** A value that is used as it stands, in `$(...)` too: text unless another format is named. `atOnce`: never in a pager. */
+  /** A value that people paste or use in `$(...)`: text unless the line names a format. `atOnce`: never in a pager. */
   | { kind: "text"; text: (value: Value) => string; atOnce?: true };
 
-/** The one way out: data to stdout, everything else to stderr. */
+/** The only writer of this process: data to stdout, everything else to stderr. */
 export class Output {
   readonly format: Format;
   readonly #asked: boolean;
@@ -69,17 +69,17 @@ export class Output {
     this.format = options.format ?? (options.stdout.isTTY ? "table" : "json");
   }
 
-  /** Whether pictures would be seen: callers may save the work of asking for what they show. */
+  /** Whether pictures are shown, so that callers can skip reading their data. */
   get showsPictures(): boolean {
     return this.format === "table" && Boolean(this.#options.stdout.isTTY) && this.#options.fields === undefined;
   }
 
-  /** Whether progress would be seen: callers may save the work of counting. */
+  /** Whether progress is shown, so that callers can skip counting. */
   get showsProgress(): boolean {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
 
-  /** With `-o json` and `-o ndjson` programs read stderr too. */
+  /** With `-o json` and `-o ndjson`, programs read stderr too. */
   get speaksJson(): boolean {
     return this.#asked && (this.format === "json" || this.format === "ndjson");
   }
@@ -96,18 +96,17 @@ export class Output {
     if (!(isLong && pager && (await pager(whole)))) stdout.write(whole);
   }
 
-  /** Prints places of files where the format is for them, though there is no result. */
+  /** Prints places of files where the format is for them, although there is no result. */
   async annotate(annotations: readonly Annotation[]): Promise<void> {
     if (!isAnnotationFormat(this.format)) return;
     await this.print({}, { kind: "text", text: () => "", annotations: () => annotations });
   }
 
-  /** Whether a live view can be drawn. */
   get isLive(): boolean {
     return this.format === "table" && Boolean(this.#options.stdout.isTTY);
   }
 
-  /** The terminal's other screen, as editors use it, so that what was there before comes back. */
+  /** Switches to the terminal's alternate screen, as editors do, so that the previous content comes back afterwards. */
   enterScreen(): void {
     this.#options.stdout.write("\u001b[?1049h\u001b[?25l");
   }
@@ -116,31 +115,31 @@ export class Output {
     this.#options.stdout.write("\u001b[?25h\u001b[?1049l");
   }
 
-  /** Draws a live view in place. What does not fit the screen is cut off, because a screen that scrolls cannot be redrawn. */
+  /** Draws a live view in place. Cuts off what does not fit, because a screen that scrolls cannot be redrawn. */
   redraw<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
     const { rows = 24 } = this.#options.stdout;
     const lines = this.#table(value, view)
       .split("\n")
       .slice(0, rows - 2);
     const hint = this.#style().title("Ctrl-C ends the watch");
-    // Each line clears what it replaces: clearing the screen first would flicker.
+    // Each line clears the one that it replaces: clearing the whole screen first would flicker.
     const drawn = [...lines, hint].map((line) => `${line}\u001b[K`).join("\r\n");
     this.#options.stdout.write(`\u001b[H${drawn}\u001b[J`);
   }
 
-  /** Columns of the terminal that a table is fitted to; undefined where it may be as wide as it likes. */
+  /** The terminal's columns, to which tables are fitted; undefined for a table of any width. */
   get width(): number | undefined {
     return this.#style().width;
   }
 
-  /** One line of JSON of a stream that never ends. Its lines differ, so a field that one lacks is null there. */
+  /** Prints one line of JSON of an endless stream. Its lines differ, so a field that a line lacks is null. */
   line(value: Readonly<Record<string, unknown>>): void {
     const { fields, stdout } = this.#options;
     const picked = fields ? pickFields([value], fields)[0] : value;
     stdout.write(`${this.#harmless(JSON.stringify(picked))}\n`);
   }
 
-  /** Shows that long work goes on, and for how long. */
+  /** Shows that long work goes on, and since when. */
   async during<Result>(message: string, work: Promise<Result>): Promise<Result> {
     if (!this.showsProgress) return work;
     const startedAt = performance.now();
@@ -154,7 +153,7 @@ export class Output {
     }
   }
 
-  /** Prints names, one per line or as the format has it. */
+  /** Prints names, one per line or in the format of the line. */
   list(names: readonly string[]): void {
     const asJson = this.#asked && !["table", "csv", "tsv", "markdown"].includes(this.format);
     const text = asJson ? escapeControls(JSON.stringify(names)) : names.map(sanitizeLine).join("\n");
@@ -162,8 +161,8 @@ export class Output {
   }
 
   /**
-   * Lines of JSON, too many to be held at once. Resolves when these are out.
-   * @returns false when the reader has left
+   * Prints lines of JSON, which are too many to be held at once. Resolves when they are written.
+   * @returns false when the reader has gone
    */
   stream(text: string): Promise<boolean> {
     this.#clearProgress();
@@ -173,35 +172,35 @@ export class Output {
     );
   }
 
-  /** A line for people about what happened; not an error. */
+  /** Prints a line for people about what happened, which is not an error. */
   note(message: string): void {
     if (this.#options.quiet) return;
     this.#clearProgress();
     this.#options.stderr.write(`${folded(this.#options.stderr, sanitizeText(message))}\n`);
   }
 
-  /** A value shown before a question: on stderr, as the question is, and in spite of `--quiet`. */
+  /** Prints a value before a question: on stderr like the question, and despite `--quiet`. */
   explain<Value extends object, Row extends object>(value: Value, view: View<Value, Row>): void {
     this.#clearProgress();
     this.#options.stderr.write(`${this.#table(value, view)}\n`);
   }
 
-  /** A line of another process, printed in spite of `--quiet`, which that process was given too. */
+  /** Prints a line of another process despite `--quiet`, which that process received too. */
   relay(line: string): void {
     this.#clearProgress();
     this.#options.stderr.write(`${sanitizeLine(line)}\n`);
   }
 
-  /** A line that the next one replaces; printed on terminals only. */
+  /** Prints a line that the next one replaces; on terminals only. */
   progress(message: string): void {
     if (!this.showsProgress) return;
-    // A line that wraps could not be taken back.
+    // A line that wraps could not be replaced.
     const { columns = 80 } = this.#options.stderr;
     this.#options.stderr.write(`\r\u001b[2K${shorten(sanitizeLine(message), columns - 1)}`);
     this.#progressShown = true;
   }
 
-  /** Says what went wrong, with which tenant of several, and how the process ends. */
+  /** Prints the error, and its tenant where there are several, and returns the exit code. */
   fail(error: unknown, tenant?: string): ExitCode {
     const { exit, message } = failureOf(error);
     const subject = tenant === undefined ? this.#options.subject : { ...this.#options.subject, tenant };
@@ -219,8 +218,8 @@ export class Output {
   }
 
   /**
-   * Data in a file stays as it is; on a terminal its escape sequences lose their effect. A table lost them cell by cell, because
-   * the colours of its own must work.
+   * Neutralises escape sequences on a terminal; data in a file stays as it is. Tables have done so cell by cell,
+   * because their own colours must work.
    */
   #harmless(text: string): string {
     if (!this.#options.stdout.isTTY || this.format === "table") return text;

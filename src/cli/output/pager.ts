@@ -1,7 +1,7 @@
 import { isErrno, pagerCommand, processEnvironment } from "../../config/environment.ts";
 import type { Interrupts } from "../input/interrupts.ts";
 
-/** What output needs of a stream; the process's own and a test's buffer have it. */
+/** The part of a stream that output needs; a test's buffer has it too. */
 export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): unknown;
   isTTY?: boolean | undefined;
@@ -9,12 +9,12 @@ export interface Sink {
   rows?: number | undefined;
 }
 
-/** Shows a text that is longer than the screen. Resolves to false when there is no pager, and nothing was shown. */
+/** Shows a text that is longer than the screen. Resolves to false when there is no pager. */
 export type Pager = (text: string) => Promise<boolean>;
 
 /**
- * The operator's pager. `less` gets `FRX` unless LESS says otherwise: it ends by itself when everything fits, keeps
- * colours, and leaves the text on the screen.
+ * The operator's pager. `less` gets `FRX` unless LESS is set: it ends by itself when everything fits, keeps colours,
+ * and leaves the text on the screen.
  */
 export function terminalPager(interrupts: Interrupts): Pager {
   return async (text) => {
@@ -22,7 +22,7 @@ export function terminalPager(interrupts: Interrupts): Pager {
     if (command === undefined) return false;
     const { execa, parseCommandString } = await import("execa");
     const [file = "", ...args] = parseCommandString(command);
-    // Ctrl-C belongs to the pager as long as it runs: it ends a search there, and must not end us under it.
+    // While the pager runs, Ctrl-C belongs to it: it ends a search there, and must not end this process.
     const release = interrupts.hold();
     try {
       const result = await execa(file, args, {

@@ -5,24 +5,24 @@ import { Fault } from "../../domain/fault.ts";
 import type { Output } from "./output.ts";
 
 export interface ReceiptOptions {
-  /** A file that receipts are appended to, one line of JSON each. */
+  /** A file to which receipts are appended, one line of JSON each. */
   receipt?: string | undefined;
-  /** The command in words; the host fills it in. */
+  /** The command in words, filled in by the host. */
   commandName?: string | undefined;
 }
 
-/** Collects the receipts of one command. */
+/** The receipts of one command. */
 export interface ReceiptBook {
-  /** Never throws: the change is committed already. */
+  /** Never throws, because the change is committed already. */
   onSealed(tenant: string, seal: Seal): void;
-  /** @throws Fault INTERNAL when a receipt could not be written; the message holds the receipt */
+  /** @throws Fault INTERNAL when a receipt could not be written; its message contains the receipt */
   close(): void;
 }
 
 /**
- * Notes each change's place in the audit log, and appends that to the receipt file.
- * @param several whether the command is about several tenants: each line then begins with its tenant
- * @throws Fault USAGE when the file cannot be written: before anything is changed
+ * Notes each change's place in the audit log, and appends it to the receipt file.
+ * @param several whether the command changes several tenants: each line then begins with its tenant
+ * @throws Fault USAGE when the file cannot be written, before anything is changed
  */
 export function openReceipts(
   { receipt: file, commandName = "" }: ReceiptOptions,
@@ -39,7 +39,7 @@ export function openReceipts(
       try {
         if (handle !== undefined) {
           writeFileSync(handle, `${line}\n`);
-          // A device or a pipe has nothing to sync.
+          // Devices and pipes cannot be synced.
           if (fstatSync(handle).isFile()) fsyncSync(handle);
         }
       } catch (error) {
@@ -63,7 +63,7 @@ function openForAppending(file: string): number {
     const handle = openSync(file, "a+", 0o600);
     const { size } = fstatSync(handle);
     const last = Buffer.alloc(1);
-    // A line that was cut short, as on a full disk, must not swallow this one.
+    // Starts a new line where the last one was cut short, such as by a full disk.
     if (size > 0 && readSync(handle, last, 0, 1, size - 1) === 1 && last.toString() !== "\n")
       writeFileSync(handle, "\n");
     return handle;

@@ -11,13 +11,13 @@ export function isFormat(text: string): text is Format {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A header of every field that occurs, then one line per row. Nested values stand as JSON. */
+/** A header of all fields that occur, then one line per row. Nested values are written as JSON. */
 export function toCsv(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return names.length === 0 ? "" : csvOf(names, rows);
 }
 
-/** For `grep`, `cut` and `sort`: a line per row under a header, a tab between values, and a space for what would break either. */
+/** For `grep`, `cut` and `sort`: a header, then a line per row with tabs; spaces replace inner tabs and line breaks. */
 export function toTsv(rows: readonly Row[]): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const line = (texts: readonly string[]) => `${texts.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t")}\n`;
@@ -32,7 +32,7 @@ export function toNdjson(rows: readonly Row[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
-/** YAML that old readers take as it is meant: `NO` and times are quoted. */
+/** YAML that old readers understand too: `NO` and times are quoted. */
 export async function toYaml(value: unknown): Promise<string> {
   const { stringify } = await import("yaml");
   return stringify(value, {
@@ -51,7 +51,7 @@ export async function toYaml(value: unknown): Promise<string> {
   });
 }
 
-/** The fields of a dotted path, such as `position.shares`. */
+/** The value at a dotted path, such as `position.shares`. */
 export function fieldOf(row: Row, path: string): unknown {
   return path
     .split(".")
@@ -64,7 +64,7 @@ export function fieldOf(row: Row, path: string): unknown {
     );
 }
 
-/** These fields of each row; null where a row lacks one. */
+/** The named fields of each row; null where a row lacks one. */
 export function pickFields(rows: readonly Row[], fields: readonly string[]): Row[] {
   return rows.map((row) => Object.fromEntries(fields.map((field) => [field, fieldOf(row, field) ?? null])));
 }

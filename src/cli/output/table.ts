@@ -2,34 +2,34 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { orDash, plain, relative, time } from "./cells.ts";
 import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
 
-/** How a cell is set off, where there is colour. */
+/** The style of a cell on a terminal with colours. */
 export type Paint = "green" | "yellow" | "red" | "cyan" | "dim";
 
-/** One column of a table: what people see of a row. */
+/** One column of a table for people. */
 export interface Column<Row> {
   title: string;
   cell: (row: Row, rows: readonly Row[]) => string;
-  /** In place of `cell` on a page that is read later. */
+  /** Replaces `cell` on a page that is read later. */
   lasting?: (row: Row) => string;
   align?: "right";
   paint?: (row: Row) => Paint | undefined;
-  /** Never shortened, because people copy it. */
+  /** Never shortened, because people copy the text. */
   whole?: true;
-  /** Never made narrower than this many columns. */
+  /** The column's least width. */
   least?: number;
-  /** Optional columns go before it is made narrower than this. */
+  /** The width below which optional columns are left out first. */
   wanted?: number;
-  /** Left out where there is no room for it: first those that say nothing, then from the last. */
+  /** Left out where there is no room: columns without content first, then from the last. */
   optional?: true;
-  /** Tells rows apart, so wide columns become as narrow as they can before this optional one goes. */
+  /** Tells rows apart: other columns are narrowed to the minimum before this optional one is left out. */
   telling?: true;
-  /** Names what a row belongs to: never left out where rows differ in it. */
+  /** Names the owner of a row: never left out where rows differ in it. */
   identifies?: true;
-  /** A picture: on terminals only, and optional. */
+  /** Draws a picture: optional, and on terminals only. */
   picture?: true;
 }
 
-/** A field of a record; one without a text is left out. */
+/** A field of a record; left out if it has no text. */
 export type Field = readonly [name: string, text: string | undefined];
 
 export function toldFields(fields: readonly Field[]): (readonly [string, string])[] {
@@ -37,20 +37,20 @@ export function toldFields(fields: readonly Field[]): (readonly [string, string]
 }
 
 export interface TableStyle {
-  /** Columns of the terminal; undefined when the table may be as wide as it likes. */
+  /** Columns of the terminal; undefined for a table of any width. */
   width: number | undefined;
-  /** How titles are set off. */
+  /** The style of titles. */
   title: (text: string) => string;
-  /** How cells are; the text itself where there is no colour. */
+  /** The style of cells; returns the text itself where there are no colours. */
   paint: (text: string, paint: Paint) => string;
 }
 
-/** A column for each field that was asked for by name. */
+/** A column for each field of `--fields`. */
 export function fieldColumns(fields: readonly string[]): Column<Readonly<Record<string, unknown>>>[] {
   return fields.map((field) => ({ title: field, cell: (row) => plain(row[field]) }));
 }
 
-/** An instant: how far from now it is, and on pages that are read later its time. */
+/** An instant: its distance from now, or its time on a page that is read later. */
 export function instantColumn<Row>(
   title: string,
   at: (row: Row) => string | null | undefined,
@@ -71,7 +71,7 @@ function mapped(instant: string | null | undefined, text: (instant: string) => s
 const GAP = "  ";
 const LEAST = 8;
 
-/** A column with its texts, and how wide it is to be. */
+/** A column with its texts and its width. */
 interface Strip {
   texts: string[];
   paints: (Paint | undefined)[];
@@ -81,11 +81,11 @@ interface Strip {
   align: "right" | undefined;
   optional: boolean;
   telling: boolean;
-  /** No row has anything to say in it. */
+  /** Whether no row has a text in it. */
   empty: boolean;
 }
 
-/** Rows under their titles, fitted to the terminal: optional columns go, then the widest ones are shortened. */
+/** Rows under their titles, fitted to the terminal: leaves out optional columns, then shortens the widest ones. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
   const shown = columns.filter(({ picture }) => !picture || style.width !== undefined);
   const strips = fit(
@@ -122,7 +122,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
   } = column;
   const texts = [title, ...rows.map((row) => sanitizeLine(cell(row, rows)))];
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
-  // Half a number or half a picture tells something else than the whole.
+  // Half a number or half a picture would say something else than the whole.
   const isWhole = whole || picture || align === "right";
   const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
   const paints = [undefined, ...rows.map((row) => paint?.(row))];
@@ -140,7 +140,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
   };
 }
 
-/** Where not even the narrowest table fits, each row is a record of its own. Nothing is left out but pictures. */
+/** Prints each row as a record where even the narrowest table does not fit. Leaves out pictures only. */
 function renderCards<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
   const told = columns.filter(({ picture }) => !picture);
   return rows
@@ -154,8 +154,8 @@ function renderCards<Row>(rows: readonly Row[], columns: readonly Column<Row>[],
 }
 
 /**
- * One value as lines of `name  value`. Long values go on under their beginning. A word is never broken, because people
- * copy it: one for which there is no room beside the name stands below it.
+ * One value as lines of `name  value`. Long values continue under their beginning. A word is never broken, because
+ * people copy it: one that does not fit beside the name is printed below it.
  */
 export function renderRecord(fields: readonly (readonly [string, string])[], style: TableStyle): string {
   const width = Math.max(0, ...fields.map(([name]) => displayWidth(name)));

@@ -4,14 +4,14 @@ import { type Column, toldFields } from "./table.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** A result of one tenant: an item for each row of a list, one for anything else, and what a table shows of them. */
+/** One tenant's result: its rows, one item for anything else, and their columns in a table. */
 interface Result {
   items: readonly { item: Item; cells: readonly string[] }[];
   columns: readonly Column<Item>[];
   empty: string;
 }
 
-/** What a command that runs for several tenants prints for one of them: results are kept, and what is said begins with its name. */
+/** Output of a command for several tenants: keeps each result, and puts the tenant's name before each message. */
 export class TenantOutput extends Output {
   readonly results: Result[] = [];
   readonly #tenant: string;
@@ -93,7 +93,7 @@ function resultOf<Value extends object, Row extends object>(
   };
 }
 
-/** The column as it looks: its texts are those that are kept. */
+/** A column's looks without its texts, which were kept. */
 function unfilled<Row>({ cell: _, lasting: __, paint: ___, ...looks }: Column<Row>): Column<Item> {
   return { ...looks, cell: nothing };
 }

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Code points that take two columns, as first and last of each range (UAX #11, wide and full-width). */
+/** Code points that take two columns, as the first and last of each range (UAX #11, wide and full-width). */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -18,7 +18,7 @@ const WIDE: readonly (readonly [number, number])[] = [
 const PLAIN = /^[\x20-\x7e]*$/;
 const ELLIPSIS = "…";
 
-/** How many columns of a terminal a text takes. */
+/** The columns that a text takes on a terminal. */
 export function displayWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   return graphemes(text).reduce((width, grapheme) => width + graphemeWidth(grapheme), 0);
@@ -38,8 +38,8 @@ export function shorten(text: string, width: number): string {
 }
 
 /**
- * A line as lines of at most this width, broken between words and indented as it is. A longer word stands alone, and
- * whole.
+ * Breaks a line between words into lines of at most this width, each with the same indent. A longer word is put on a
+ * line of its own, unbroken.
  */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
@@ -59,8 +59,8 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /**
- * Text from outside, such as a question or an error message, made safe for a terminal: one line, without escape sequences (which could repaint the
- * screen of the operator who lists markets) and without marks that reverse the order of what follows.
+ * Makes text from outside, such as a question or an error message, safe for a terminal: one line, without escape
+ * sequences, which could repaint the operator's screen, and without marks that reverse the direction of text.
  */
 export function sanitizeLine(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -70,8 +70,8 @@ export function sanitizeLine(text: string): string {
 }
 
 /**
- * Makes JSON safe for a terminal without changing its value: `JSON.stringify` leaves these characters as they are, and
- * they occur only in strings, where an escape means the same.
+ * Makes JSON safe for a terminal without changing its value. `JSON.stringify` leaves these characters as they are. They
+ * occur only in strings, where an escape means the same.
  */
 export function escapeControls(json: string): string {
   return json.replace(
@@ -80,7 +80,7 @@ export function escapeControls(json: string): string {
   );
 }
 
-/** A text of several lines made safe for a terminal. */
+/** Makes a text of several lines safe for a terminal. */
 export function sanitizeText(text: string): string {
   return text.split(/\r?\n/).map(sanitizeLine).join("\n");
 }
@@ -96,7 +96,7 @@ function graphemeWidth(grapheme: string): number {
   return WIDE.some(([first, last]) => code >= first && code <= last) ? 2 : 1;
 }
 
-/** Sentences broken between words where a terminal is too narrow for them; a pipe gets them as they are. */
+/** Breaks sentences between words where a terminal is too narrow; a pipe gets them unbroken. */
 export function folded(
   { isTTY, columns }: { isTTY?: boolean | undefined; columns?: number | undefined },
   text: string,

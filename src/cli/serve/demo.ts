@@ -66,20 +66,20 @@ export function register(noun: Command, host: Host): void {
     .option("--once", "run one market of each kind to the end, check everything, and stop")
     .option("--port <n>", "port of the API; 0 takes any free one", portNumber)
     .option("--host <address>", "address to listen on, instead of the file's")
-    .option("--no-crowd", "leave the markets to you: no program trades while it serves")
-    .description("a tenant with markets, money and a server, from nothing");
+    .option("--no-crowd", "leave the markets to you: no program trades while the demo serves")
+    .description("run a tenant with markets, money and a server, from nothing");
   host.add<DemoOptions & ShowOptions>(
     addShowOptions(noun),
     {
       names:
         "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext crowd markets trades reconciliation audit seconds",
-      ends: { 8: "`--once`: the log or the ledger does not hold", 9: "its database or server does not answer" },
+      ends: { 8: "`--once`: the log or the ledger does not hold", 9: "the demo's database or server does not answer" },
     },
     runDemo,
   );
 }
 
-/** Provisions the demo tenant, serves it, and leaves no process behind when it ends. */
+/** Provisions and serves the demo tenant, and leaves no process behind. */
 async function runDemo({ options, io, interrupts }: CommandContext<DemoOptions & ShowOptions>): Promise<void> {
   const startedAt = performance.now();
   const stopped = interrupts.take();
@@ -121,7 +121,7 @@ async function keepPlaying(
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
   await showPage({ url: printed.playgroundUrl, host: options.host }, options, io.output);
   io.output.note("\nCtrl-C ends the demo and its database.");
-  const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders rest: ${String(error)}`));
+  const trading = crowd?.start(ids, (error) => io.output.note(`The demo's traders stopped: ${String(error)}`));
   const outcome = await settlementOf(stage, soon.id, stopped);
   if (outcome)
     io.output.note(

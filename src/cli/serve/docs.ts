@@ -16,7 +16,7 @@ export function register(noun: Command, host: Host): void {
   host.add<DocsOptions>(
     noun
       .argument("[page]", "the page to show, such as first-market or reference/errors")
-      .option("--port <n>", "port of the server; any free one unless given", portNumber)
+      .option("--port <n>", "port of the server (default: any free one)", portNumber)
       .description("serve all documents to a browser on this machine, with a search; works offline"),
     { names: "url", ends: { 5: "there is no such page", 6: "several pages have the name, or the port is in use" } },
     runDocs,
@@ -45,7 +45,7 @@ async function runDocs({ options, args: [page], io, interrupts }: CommandContext
   await server.close();
 }
 
-/** The page of a name: its last part is enough, and its folders tell equal ones apart. */
+/** The page with this name. Its last part is enough; the folders tell equal names apart. */
 function pathOf(name: string, paths: readonly string[]): string {
   const asked = name
     .toLowerCase()
@@ -66,6 +66,6 @@ function pathOf(name: string, paths: readonly string[]): string {
     );
   throw new Fault(
     "NOT_FOUND",
-    `There is no page ${name}${meant === undefined ? ": pmctl docs lists all" : `; did you mean ${meant}?`}`,
+    `There is no page ${name}${meant === undefined ? ": pmctl docs lists all pages" : `; did you mean ${meant}?`}`,
   );
 }

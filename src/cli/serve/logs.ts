@@ -20,7 +20,7 @@ export function register(noun: Command, host: Host): void {
   host.add<LogsOptions>(
     noun
       .argument("[tenant]", "the tenant", identifier)
-      .description("what the processes that serve a tenant on this machine answered, and what went wrong; oldest first")
+      .description("print what this machine's processes for a tenant answered, and what went wrong; oldest first")
       .addOption(limitOption())
       .option("--since <when>", "only from this time on: 2h for the last two hours, or a time with its zone", timeAgo)
       .option("--until <when>", "only up to this time", timeAgo)
@@ -29,7 +29,7 @@ export function register(noun: Command, host: Host): void {
       .addOption(new Option("--level <level>", "only lines of this level").choices(["info", "warn", "error"]))
       .option("--user <user>", "only requests of this user", identifier)
       .option("--request <id>", "only this request", identifier)
-      .option("--follow", "go on with new lines, until Ctrl-C"),
+      .option("--follow", "print new lines too, until Ctrl-C"),
     {
       names: "ts level kind requestId method route status durationMs key userId errorCode message",
       ends: READS_FILES,
@@ -52,7 +52,7 @@ function statusPattern(value: string): string {
   return value;
 }
 
-/** What happened in the words of one column: an answer, or the message. */
+/** The answer or the message, as one column. */
 function what({ kind, method, route, status, message }: LogLine): string {
   return kind === "access" ? `${method} ${route} ${status}${message === null ? "" : `: ${message}`}` : (message ?? "");
 }
@@ -75,7 +75,7 @@ async function runLogs(folder: string, options: LogsOptions, { output }: Io): Pr
   await output.print((await lastLines(folder, options)).lines, view);
 }
 
-/** The last lines that match; no more are held, however many there are. */
+/** The last lines that match. Holds no more than these, however long the log is. */
 async function lastLines(folder: string, { limit = DEFAULT_LIMIT, ...filter }: LogsOptions) {
   const { readLogs } = await import("../../app/logs/read-logs.ts");
   const [lines, from]: [LogLine[], Map<string, number>] = [[], new Map()];

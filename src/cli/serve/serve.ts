@@ -57,27 +57,27 @@ export function register(noun: Command, host: Host): void {
         .option("--ops-host <address>", "address of health checks and metrics, instead of the file's")
         .option(
           "--drain-seconds <n>",
-          "how long to go on serving after SIGTERM, while /readyz is 503, instead of the file's; a second signal ends it",
+          "how long to go on serving after SIGTERM, with /readyz at 503, instead of the file's; a second signal ends it at once",
           drainSeconds,
         )
         .option(
           "--https",
-          "speak TLS; where the file has no server.tls, with a self-signed certificate of this directory",
+          "speak TLS; without server.tls in the file, with a self-signed certificate of this directory",
         )
         .option("--no-sweep", "leave the oracle's sweep to other processes")
-        .description("serve one tenant in the foreground; applies nothing by itself")
-        // Before the process listens to signals: one that it had caught would be lost with it.
+        .description("serve one tenant in the foreground; does not apply its file")
+        // Runs before the process listens to signals, since a caught signal would be lost with the old program.
         .hook("preAction", replaceProcess),
     ),
     {
       names: "tenant pid url opsUrl survives warnings",
-      ends: { ...USES_DATABASE, 8: "the audit log does not hold: it is not served" },
+      ends: { ...USES_DATABASE, 8: "the audit log does not hold: the tenant is not served" },
     },
     runServe,
   );
 }
 
-/** Goes on as the same process with a server's heap, and begins the command anew. */
+/** Restarts the command in the same process with the heap size of a server. */
 async function replaceProcess(command: Command): Promise<void> {
   const { heapOptions, limitHeap } = await import("../../app/serve/heap.ts");
   const workspace = openWorkspace();
@@ -90,7 +90,7 @@ function servedTenant(workspace: Workspace, args: readonly string[], { tenant }:
   return oneTenant(workspace, args[0] ?? tenant);
 }
 
-/** Serves until the first SIGINT or SIGTERM, then finishes what is under way. */
+/** Serves until the first SIGINT or SIGTERM, then finishes running requests. */
 async function runServe({ options, args, io, interrupts }: CommandContext<ServeOptions>): Promise<void> {
   const workspace = openWorkspace();
   const tenant = servedTenant(workspace, args, options);
@@ -104,7 +104,7 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   const server = await serveTenant({
     ...ready,
     ...{ port, host, opsPort, opsHost, drainSeconds, https, sweep },
-    // Until then a signal ends the process at once, since the database may keep it waiting and no request has come.
+    // Until then a signal ends the process at once: it may be waiting for the database, and has taken no request.
     beforeListening: () => void interrupts.take(),
   });
   const stopped = interrupts.take();
@@ -122,5 +122,5 @@ async function runServe({ options, args, io, interrupts }: CommandContext<ServeO
   await interrupts.during((next) => server.drain(next));
   await server.close();
   if (ready.config.database === "embedded")
-    io.output.note(`The embedded database goes on running: ${commandPrefix()}pmctl db stop ends it`);
+    io.output.note(`The embedded database is still running: ${commandPrefix()}pmctl db stop stops it`);
 }

@@ -8,11 +8,10 @@ export interface ShowOptions {
   qr?: true;
 }
 
-/** A page of a server that listens. */
+/** A page of a running server. */
 export interface Page {
-  /** As a browser on this machine reaches it. Holds no secret: browsers keep addresses, and pass them on. */
+  /** The address for a browser on this machine, without a secret: browsers keep addresses and pass them on. */
   url: string;
-  /** What the server listens on. */
   host: string;
 }
 
@@ -29,7 +28,7 @@ export function addShowOptions(command: Command): Command {
     .addOption(new Option("--qr", "print the page's address in the network as a QR code, for a phone"));
 }
 
-/** Opens the page or prints its code. A failure is a note only: the server goes on. */
+/** Opens the page or prints its code. A failure is only noted: the server keeps running. */
 export async function showPage(page: Page, { open, qr }: ShowOptions, output: Output): Promise<void> {
   if (open) await openBrowser(page.url, output);
   if (qr) await printCode(page, output);
@@ -38,7 +37,7 @@ export async function showPage(page: Page, { open, qr }: ShowOptions, output: Ou
 async function openBrowser(url: string, output: Output): Promise<void> {
   const { execa } = await import("execa");
   const program = process.platform === "darwin" ? "open" : "xdg-open";
-  // A group of its own, so that Ctrl-C ends the server and leaves the browser.
+  // In a process group of its own, so that Ctrl-C ends the server and leaves the browser open.
   const browser = execa(program, [url], { stdio: "ignore", detached: true, cleanup: false });
   browser.nodeChildProcess.unref();
   browser.catch(() => output.note(`No browser could be opened here: open ${url} yourself`));

@@ -29,7 +29,7 @@ interface SharedServed {
 }
 
 const DEFAULTS = { port: 8080, opsPort: 9464, idleSeconds: 300, connections: 80 } as const;
-/** What one tenant uses at a time, and the reserve for work that is due. */
+/** The connections that one tenant uses at a time, and the reserve for scheduled work. */
 const FEWEST_CONNECTIONS = 8;
 
 const sharedView: View<SharedServed, SharedServed> = {
@@ -41,21 +41,21 @@ const sharedView: View<SharedServed, SharedServed> = {
   ],
 };
 
-/** The options of `up` that count only with `--shared`. */
+/** The options of `up` that need `--shared`. */
 export function addSharedOptions(noun: Command): void {
   const { port, opsPort, idleSeconds, connections } = DEFAULTS;
   noun
-    .option("--shared", "serve all tenants by one process on one port, where requests find their tenant by host")
-    .option("--port <n>", `with --shared: port of all tenants, ${port} unless given; 0 takes any free one`, portNumber)
-    .option("--ops-port <n>", `with --shared: port of health checks and metrics, ${opsPort} unless given`, portNumber)
+    .option("--shared", "serve all tenants in one process and on one port; the request's host selects the tenant")
+    .option("--port <n>", `with --shared: port of all tenants; 0 takes any free one (default: ${port})`, portNumber)
+    .option("--ops-port <n>", `with --shared: port of health checks and metrics (default: ${opsPort})`, portNumber)
     .option(
       "--idle-seconds <n>",
-      `with --shared: close a tenant that was not asked for so long, ${idleSeconds} unless given`,
+      `with --shared: close a tenant after this time without a request (default: ${idleSeconds})`,
       count,
     )
     .option(
       "--connections <n>",
-      `with --shared: most connections to one database server in all, ${connections} unless given`,
+      `with --shared: most connections to one database server (default: ${connections})`,
       count,
     );
 }
@@ -67,14 +67,14 @@ const ONLY_SHARED = {
   connections: "--connections",
 } as const;
 
-/** @throws Fault USAGE for an option that has no meaning without `--shared` */
+/** @throws Fault USAGE for an option that needs `--shared` where it is absent */
 export function requireShared(options: SharedFlags): void {
   for (const [name, flag] of Object.entries(ONLY_SHARED))
     if (name in options)
       throw new Fault("USAGE", `${flag} needs --shared: without it each tenant has the ports of its file`);
 }
 
-/** Serves the tenants until the first SIGINT or SIGTERM, then finishes what is under way. */
+/** Serves the tenants until the first SIGINT or SIGTERM, then finishes running requests. */
 export async function runShared(
   { options, io: { output }, interrupts }: CommandContext<SharedFlags>,
   { directory }: Workspace,

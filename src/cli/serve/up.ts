@@ -16,20 +16,20 @@ import { addSharedOptions, requireShared, runShared, type SharedFlags } from "./
 
 type UpOptions = Readonly<Record<string, unknown>> & SelectorOptions & SharedFlags;
 
-/** Each tenant has ports of its own, in its file; and a browser or a code for each tenant would bury the terminal. */
+/** Ports are per tenant, in its file; and one browser or code per tenant would flood the terminal. */
 const NOT_OF_SERVE = ["port", "opsPort", "open", "qr"];
 
 export function register(noun: Command, host: Host): void {
   noun
-    .argument("[dir]", "the operator's directory; this one unless given")
+    .argument("[dir]", "the operator's directory (default: this one)")
     .description(
-      "serve every tenant of a directory, each in a process of its own, which is restarted when it ends; with --shared all in one",
+      "serve every tenant of a directory, each in its own process, which is restarted when it ends; with --shared all in one",
     );
   const serveOptions = optionsOfServe(host);
   for (const option of serveOptions) noun.addOption(option);
   noun.addOption(selectorOption());
   addSharedOptions(noun);
-  // Before the process listens to signals: one that it had caught would be lost with it.
+  // Runs before the process listens to signals, since a caught signal would be lost with the old program.
   noun.hook("preAction", async (command) => {
     if (!command.opts<SharedFlags>().shared) return;
     const { limitHeap, sharedHeapOptions } = await import("../../app/serve/heap.ts");
@@ -59,7 +59,7 @@ async function runUp(context: CommandContext<UpOptions>, serveOptions: readonly 
   const workspace = openWorkspace(args[0]);
   const tenants = tenantsMeant(workspace, { options, args: [] }, "all");
   if (tenants.length === 0)
-    throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` makes one`);
+    throw new Fault("USAGE", `There are no tenants in ${workspace.directory}; \`pmctl init\` creates one`);
   if (options.shared) return runShared(context, workspace, tenants);
   requireShared(options);
   const passedOn = [...serveArguments(options, serveOptions), ...(options.quiet ? ["--quiet"] : [])];
@@ -77,11 +77,10 @@ async function runUp(context: CommandContext<UpOptions>, serveOptions: readonly 
   const clean = await stopping;
   const killed = tenants.filter((_, index) => !clean[index]);
   if (killed.length === 0) return interrupts.exitCode;
-  output.relay(`These did not end in time and were killed: ${killed.join(", ")}`);
+  output.relay(`These servers did not end in time and were killed: ${killed.join(", ")}`);
   return EXIT.unexpected;
 }
 
-/** Starts a server for each tenant, in a process of its own. */
 async function superviseServers(
   workspace: Workspace,
   tenants: readonly string[],
@@ -94,7 +93,7 @@ async function superviseServers(
   return tenants.map(
     (tenant) =>
       new Supervised({
-        // The program that this process itself runs.
+        // The program of this process.
         args: () => [
           ...heapOptions(workspace.directory, tenant),
           ...process.execArgv,
@@ -116,7 +115,7 @@ async function superviseServers(
   );
 }
 
-/** A file that cannot be read counts as one that states nothing: its server says what is wrong. */
+/** A tenant file that cannot be read counts as one that states nothing: the tenant's server reports the problem. */
 function drainSecondsOf(directory: string, tenant: string, { drainSeconds }: UpOptions): number {
   if (typeof drainSeconds === "number") return drainSeconds;
   try {
@@ -149,7 +148,7 @@ function parseServed(line: string): Served | undefined {
   return value && "url" in value ? (value as unknown as Served) : undefined;
 }
 
-/** A server's last error arrives as JSON, and people read its message; log entries stay as they are. */
+/** A server's last error arrives as JSON: people read its message. Log entries stay as they are. */
 function sentenceOf(line: string): string {
   const value = parseObject(line);
   return value && "code" in value && typeof value.error === "string" ? value.error : line;

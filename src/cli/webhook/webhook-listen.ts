@@ -8,7 +8,7 @@ import { type CommandModule, type Io, withSession } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";
 
 const POLL_MS = 500;
-/** Over HTTP each poll counts against the rate limit: this fits the default of 20 requests a minute. */
+/** Over HTTP each poll counts against the rate limit: this pause fits the default of 20 requests a minute. */
 const HTTP_POLL_MS = 4000;
 
 interface Flags {
@@ -22,19 +22,19 @@ export const webhookListen: CommandModule = {
     host.add<Flags>(
       noun
         .command("listen")
-        .description("follow what happens and forward it, signed, to a program on this machine")
-        .option("--forward-to <url>", "where events are posted, such as http://localhost:3000/hook", address)
-        .option("--events <names>", "only these, such as order.filled,market.settled", eventList)
-        .option("--print-secret", "print the signing secret and end"),
+        .description("follow events and forward them, signed, to a program on this machine")
+        .option("--forward-to <url>", "the address to post events to, such as http://localhost:3000/hook", address)
+        .option("--events <names>", "only these events, such as order.filled,market.settled", eventList)
+        .option("--print-secret", "print the signing secret, and stop"),
       { names: "id type status problem secret", ends: ASKS_TENANT },
       async ({ options, io, interrupts }) => {
         const { forwardTo, events = webhookEventTypes, printSecret } = options;
         const tenant = readOperatorTenant(options.tenant);
         const secret = listenSecret(tenant.secret(tenant.config.audit.key, ["audit", "key"]));
         if (printSecret) return io.output.print({ secret }, { kind: "text", text: () => secret });
-        if (forwardTo === undefined) throw new Fault("USAGE", "Where to? Add --forward-to URL");
+        if (forwardTo === undefined) throw new Fault("USAGE", "Name the address to forward to: --forward-to URL");
         const signal = interrupts.take();
-        // Polls of the database count against no rate limit.
+        // Polling the database counts against no rate limit.
         const via = options.via === "auto" && options.url === undefined ? "db" : options.via;
         return withSession({ ...options, via }, io, (session) => {
           io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
@@ -59,7 +59,7 @@ function eventList(value: string): WebhookEventType[] {
     if (type) return type;
     throw new Fault(
       "USAGE",
-      `--events: there is no ${JSON.stringify(name)}; there are: ${webhookEventTypes.join(", ")}`,
+      `--events: there is no event ${JSON.stringify(name)}; the events are: ${webhookEventTypes.join(", ")}`,
     );
   });
 }

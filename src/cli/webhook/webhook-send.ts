@@ -20,7 +20,7 @@ import { ASKS_TENANT, NOT_CONFIRMED, READS_FILES } from "../errors.ts";
 import { epochSeconds, identifier } from "../input/parsers.ts";
 import { askReason, declined, mustAsk } from "../input/prompts.ts";
 
-/** The server's own limit for a webhook. */
+/** The server's limit for a webhook. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 const STANDING_IN = "Standing in for a provider";
@@ -32,11 +32,11 @@ export const webhookSend: CommandModule = {
       noun
         .command("send")
         .description(
-          "send an event to the running server, signed as its provider would; outside of a sandbox with --as-provider",
+          "send an event to the running server, signed as its provider would sign it; outside of a sandbox with --as-provider",
         )
         .argument("<event>", SAMPLE_EVENTS.join(", "), identifier)
         .option("--set <key=value>", "a field of the event, such as userId=usr_1; may be repeated", collect, [])
-        .option("--as-provider", "stand in for the provider: --reason says why, and your key is the actor on record")
+        .option("--as-provider", "act for the provider: --reason says why, and your key is the actor on record")
         .addOption(schemeOption("what the endpoint takes"))
         .addHelpText("after", fieldsHelp()),
       { names: "event url status body", ends: { ...ASKS_TENANT, 3: NOT_CONFIRMED } },
@@ -71,14 +71,14 @@ export const webhookSign: CommandModule = {
     host.add<{ body: string } & SignOptions>(
       noun
         .command("sign")
-        .description("the X-Signature of a body, or with --scheme v2 its headers, under the tenant's webhook secret")
-        .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
-        .addOption(schemeOption("what the --endpoint takes, v1 where it takes any or none is named,"))
-        .addOption(endpointOption("whose secret signs; v2 needs it, v1 takes the shared one unless given"))
-        .option("--id <id>", "the webhook-id of v2; a new one unless given", identifier)
+        .description("sign a body under the webhook secret: print its X-Signature, or with --scheme v2 its headers")
+        .requiredOption("--body <file>", "the file with the exact bytes; - reads stdin", identifier)
+        .addOption(schemeOption("what --endpoint takes; v1 without one, or where it takes both"))
+        .addOption(endpointOption("whose secret signs; v2 needs an endpoint (default of v1: the shared secret)"))
+        .option("--id <id>", "the webhook-id of v2 (default: a new one)", identifier)
         .option(
           "--timestamp <seconds>",
-          "the webhook-timestamp of v2, since the epoch; now unless given",
+          "the webhook-timestamp of v2, in seconds since 1970 (default: now)",
           epochSeconds,
         ),
       { names: "signature scheme headers", ends: READS_FILES },
@@ -100,9 +100,9 @@ export const webhookVerify: CommandModule = {
       noun
         .command("verify")
         .description("check a body's X-Signature against the tenant's active webhook secrets")
-        .requiredOption("--body <file>", "the exact bytes; - reads stdin", identifier)
+        .requiredOption("--body <file>", "the file with the exact bytes; - reads stdin", identifier)
         .requiredOption("--signature <hex>", "the signature from the request's header", identifier)
-        .addOption(endpointOption("whose secrets count; those of all unless given")),
+        .addOption(endpointOption("whose secrets to check (default: those of all endpoints)")),
       { names: "valid", ends: { ...READS_FILES, 4: "the signature is not valid" } },
       async ({ options: { body, signature, endpoint, tenant }, io }) => {
         const bytes = await readBytes(body);
@@ -113,7 +113,7 @@ export const webhookVerify: CommandModule = {
     ),
 };
 
-/** What `--set` may state of each event. */
+/** The fields of each event that `--set` takes. */
 function fieldsHelp(): string {
   const lines = SAMPLE_EVENTS.map((event) => `  ${event}: ${sampleFields(event).join(", ")}`);
   return `\nFields for --set:\n${lines.join("\n")}`;
@@ -122,7 +122,7 @@ function fieldsHelp(): string {
 function schemeOption(otherwise: string): Option {
   return new Option(
     "--scheme <scheme>",
-    `v2 signs the time too, after Standard Webhooks; ${otherwise} unless given`,
+    `v2 also signs the time, after Standard Webhooks (default: ${otherwise})`,
   ).choices(["v1", "v2"]);
 }
 

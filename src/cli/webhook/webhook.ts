@@ -31,7 +31,7 @@ function answerText(answer: Delivery["lastAnswer"]): string {
 
 export const webhookReceivers = defineCommand({
   name: "receivers",
-  summary: "the receivers of events, their pending and dead deliveries, and those that answered 410 and are disabled",
+  summary: "list the receivers of events, their pending and dead deliveries, and those disabled after a 410",
   operation: "listWebhookReceivers",
   columns: [
     { title: "RECEIVER", cell: ({ name }) => name, whole: true },
@@ -44,8 +44,8 @@ export const webhookReceivers = defineCommand({
 
 export const webhookEnable = defineCommand({
   name: "enable",
-  summary: "deliver again to a receiver that answered 410 and was disabled by it",
-  takes: (command) => command.argument("<receiver>", "its name in the tenant file", identifier),
+  summary: "deliver again to a receiver that was disabled after it answered 410",
+  takes: (command) => command.argument("<receiver>", "the receiver's name in the tenant file", identifier),
   operation: "enableWebhookReceiver",
   input: ({ args: [name = ""] }) => ({ name }),
   fields: (receiver) => [
@@ -67,11 +67,11 @@ interface DeliveryFilter {
 
 export const webhookDeliveries = defineList({
   name: "deliveries",
-  summary: "deliveries of events to receivers, each with its last answer, newest event first",
+  summary: "list deliveries of events to receivers, each with its last answer, newest event first",
   takes: (command) =>
     command
-      .option("--receiver <name>", "only to this one", identifier)
-      .addOption(new Option("--status <status>", "only these").choices(["pending", "delivered", "dead"])),
+      .option("--receiver <name>", "only to this receiver", identifier)
+      .addOption(new Option("--status <status>", "only this status").choices(["pending", "delivered", "dead"])),
   operation: "listWebhookDeliveries",
   input: ({ options: { receiver, status } }: CommandContext<DeliveryFilter>) => ({ receiver, status }),
   ...deliveries,
@@ -83,15 +83,15 @@ export const webhookReplay = {
       noun
         .command("replay")
         .description(
-          "send an event again, delivered ones too: to one receiver by the delivery's id, to all by the event's",
+          "send an event again, even one that was delivered: a delivery's id means one receiver, an event's id all of them",
         )
-        .argument("<id>", "of a delivery or of an event, or the beginning of one such as evt_1042_9f", identifier),
+        .argument("<id>", "id of a delivery or of an event, or an id prefix such as evt_1042_9f", identifier),
       { operation: "replayWebhook", rows: "replayed" },
       ({ options, args: [id = ""], io }) =>
         withSession(options, io, (session) => webhookReplay.run({ id }, session.api(), io)),
     ),
 
-  /** Queues the event: a running server sends it. A delivery's id names its receiver after a dot. */
+  /** Queues the event, and a running server sends it. In a delivery's id the receiver's name follows a dot. */
   async run({ id }: { id: string }, api: Api, { output }: Io): Promise<void> {
     const [event = "", ...receiver] = id.split(".");
     const whole = (await wholeId(["delivery"], event, api)) ?? event;

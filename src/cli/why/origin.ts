@@ -6,7 +6,7 @@ import { type AuditContent, type AuditPayloads, type AuditType, isOfType } from 
 type Entry = WireResult<"listAudit">["entries"][number];
 type EntryOf<T extends AuditType> = Entry & AuditContent<T>;
 
-/** The entry that set a value, as far as an operator wants to know. */
+/** The entry that set a value. */
 interface SetBy {
   seq: number;
   type: string;
@@ -15,34 +15,34 @@ interface SetBy {
   reason: string | null;
 }
 
-/** Where a rule comes from: the line of the tenant file, and who made it the rule. */
+/** The origin of a rule: its line in the tenant file, and who set it. */
 export interface Origin {
-  /** As in the tenant file, such as `policy.maxTradeUsd`. */
+  /** The path in the tenant file, such as `policy.maxTradeUsd`. */
   field: string;
   /** `file:line:column`; null when the file does not state the field. */
   place: string | null;
-  /** What the file says now; null when it does not say. */
+  /** The value in the file now; null when the file does not state the field. */
   fileValue: unknown;
-  /** The last entry before the moment in question that set the field; null when none did, or only very long ago. */
+  /** The last entry before the moment that set the field; null without one, or when it is too old to be found. */
   setBy: SetBy | null;
-  /** What is in force now; null for what is not policy. */
+  /** The value in force now; null for a field outside the policy. */
   liveValue: unknown;
 }
 
-/** Which moment is asked about. */
+/** The moment in question. */
 export interface Moment {
   /** Entries from this one on came later. */
   beforeSeq?: number | undefined;
-  /** ISO 8601; later entries do not count. */
+  /** In ISO 8601; later entries do not count. */
   notAfter?: string | undefined;
-  /** The limit that held then, as text: of two changes within a millisecond it tells which one counted. */
+  /** The limit at the moment, as text: it decides between two changes within one millisecond. */
   limit?: unknown;
 }
 
-/** Enough for years of policy; the origin of an older value is unknown. */
+/** Enough for years of policy changes; the origin of an older value stays unknown. */
 const MAX_PAGES = 5;
 
-/** Finds where a field of the tenant file is stated, and the entry that set it. */
+/** Finds where the tenant file states a field, and which entry set it. */
 export async function findOrigin(
   field: string,
   moment: Moment,
@@ -94,7 +94,7 @@ async function lastEntry<T extends AuditType>(
   let cursor: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const { entries, cursor: next } = await api.listAudit({ type, limit: PAGE, cursor });
-    // Timestamps are all of one form, so their texts compare like the instants.
+    // All timestamps have one form, so comparing the texts compares the instants.
     const found = entries.find(
       (entry): entry is EntryOf<T> =>
         entry.seq < beforeSeq &&

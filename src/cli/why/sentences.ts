@@ -7,7 +7,7 @@ import type { Origin } from "./origin.ts";
 type Refusal = WireResult<"getRefusal">;
 type Detail = Refusal["detail"];
 
-/** The rule and its numbers in one sentence, where the refusal's own message does not say them. */
+/** The rule and its numbers in one sentence, where the error's own message does not say them. */
 const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
   MAX_TRADE_EXCEEDED: ({ value, limit }) => `amount ${value} USD is over maxTradeUsd ${limit}`,
   EXPOSURE_EXCEEDED: ({ value, limit, field }) =>
@@ -51,12 +51,12 @@ export function refusalSentence({ code, detail, error }: Pick<Refusal, "code" | 
 /** Fields whose own value is the limit; other limits are computed, or are balances. */
 const STATED_LIMITS = [...LIMIT_FIELDS.map((field) => `policy.${field}`), "policy.suitabilityThresholds.blockBelow"];
 
-/** The value that the field had when it refused; undefined when that is not known. */
+/** The field's value when it refused; undefined when that is unknown. */
 export function limitInForce({ detail: { field, limit } }: Pick<Refusal, "detail">): unknown {
   return STATED_LIMITS.includes(String(field)) ? limit : undefined;
 }
 
-/** Where the rule stands and who made it so, in one sentence. */
+/** Where the rule is stated, and who set it, in one sentence. */
 export function originSentence({ field, place, fileValue, setBy, liveValue }: Origin, inForce?: unknown): string {
   const parts = [
     place === null ? `${field} is not in the tenant file` : `${place}`,
@@ -80,7 +80,7 @@ function setSentence(
   return `${isFile ? "applied" : type === "config.applied" ? "as applied" : "set live"} by ${actor}, entry ${seq} of ${ts}${why}`;
 }
 
-/** Numbers travel as decimal texts too. */
+/** Compares numbers that may be decimal texts too. */
 function same(a: unknown, b: unknown): boolean {
   return text(a) === text(b);
 }

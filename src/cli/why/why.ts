@@ -18,7 +18,7 @@ interface ExplainedRefusal {
   kind: "refusal";
   refusal: Refusal;
   because: string;
-  /** Where the rule stands; null for a refusal that no field of the tenant file decides. */
+  /** The origin of the rule; null where no field of the tenant file decided. */
   rule: Origin | null;
 }
 
@@ -31,16 +31,16 @@ interface ExplainedTrade {
 interface WhyOptions {
   id: string;
   config: TenantConfig;
-  /** Whether the API is a running server, which is the only one to know refused requests. */
+  /** Whether the API is a running server: only a server remembers refused requests. */
   isServer: boolean;
 }
 
 export function register(noun: Command, host: Host): void {
   host.add(
     noun
-      .argument("<id>", "a request's id (the answer's Request-Id) or a trade's, or the beginning of one", identifier)
+      .argument("<id>", "id of a request (the answer's Request-Id) or of a trade, or an id prefix", identifier)
       .description(
-        "the rule, the numbers and the line of the tenant file behind a refusal or a trade, or what is wrong with a user token",
+        "explain a refused request, a trade or a bad user token: the rule, the numbers and the line of the tenant file",
       ),
     { names: "kind refusal trade because rule", ends: ASKS_TENANT },
     ({ options, args: [id = ""], io }) =>
@@ -50,7 +50,7 @@ export function register(noun: Command, host: Host): void {
   );
 }
 
-/** An operator may have asked on behalf of a user. */
+/** Names the user too, where an operator asked on a user's behalf. */
 function whoAsked({ actor, userId }: Refusal): string {
   return userId === null || actor === `user:${userId}` ? actor : `${actor} for ${userId}`;
 }
@@ -79,7 +79,7 @@ const tradeView: View<ExplainedTrade, ExplainedTrade> = {
   ],
 };
 
-/** @throws Fault NOT_FOUND when it is neither a trade nor a request that is remembered */
+/** @throws Fault NOT_FOUND when the id is neither a trade nor a remembered request */
 export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Promise<void> {
   const { id, config, isServer } = options;
   const known = await find(id, api, isServer);
@@ -97,7 +97,7 @@ export async function runWhy(options: WhyOptions, api: Api, { output }: Io): Pro
   await output.print({ kind: "refusal", refusal, because: refusalSentence(refusal), rule }, refusalView);
 }
 
-/** What has this id in full. */
+/** Finds the trade or the refused request with this whole id. */
 async function find(
   id: string,
   api: Api,
@@ -112,6 +112,6 @@ async function find(
 function notFound(id: string, isServer: boolean): Fault {
   const hint = isServer
     ? "a server process remembers its last 10,000 refused changes and 1,000 refused user tokens, until it ends"
-    : "refused requests are remembered by the running server only, and none was asked: name it with --url";
-  return new Fault("NOT_FOUND", `${JSON.stringify(id)} is no trade and no refused request that is known; ${hint}`);
+    : "only the running server remembers refused requests, and none was asked: name it with --url";
+  return new Fault("NOT_FOUND", `${JSON.stringify(id)} is neither a trade nor a remembered request; ${hint}`);
 }

@@ -77,7 +77,7 @@ const ChainProblemFound = z
       .string()
       .optional()
       .meta({
-        description: "The key that sealed the log, where the server holds another one: the record itself may be whole.",
+        description: "The key that sealed the log, if the server has another one: the record itself may be sound.",
         examples: ["ak_6629839654c6"],
       }),
   })
@@ -130,7 +130,7 @@ export const SecurityEntry = z
       .string()
       .nullable()
       .meta({
-        description: "The beginning of the SHA-256 of the first key used, as `GET /v1/keys` shows it.",
+        description: "The first digits of the SHA-256 of the first key used, as `GET /v1/keys` shows them.",
         examples: ["fp:0a1b2c3d"],
       }),
     keyName: z
@@ -147,7 +147,7 @@ export const SecurityEntry = z
         description: "The path pattern of the operation.",
         examples: ["/v1/markets/:id"],
       }),
-    count: z.number().int().min(1).describe("How often it happened from this address in this minute."),
+    count: z.number().int().min(1).describe("Number of these events from this address in this minute."),
   })
   .meta({ id: "SecurityEntry" });
 
@@ -174,7 +174,7 @@ export const auditOperations = {
   }),
   getAuditEntry: operatorRead({
     path: "/v1/audit/:seq",
-    summary: "Get an entry of the audit log, and what it says in words.",
+    summary: "Get an entry of the audit log, and its meaning in words.",
     input: z.object({ seq: queryInteger(z.number().int().min(1)).describe("The entry's number.") }),
     output: AuditEntryTold,
     extension: true,

@@ -71,7 +71,7 @@ export type ConfigDocument = Omit<z.output<typeof Document>, "declared"> & { dec
  */
 export const ConfigDocumentInput = Document.catchall(z.json()).meta({
   id: "ConfigDocument",
-  description: "The tenant's files in canonical form, without secrets, for later plans to compare with.",
+  description: "The tenant's files in canonical form, without secrets, as the base of later plans.",
 });
 
 const seq = z.number().int().min(0);
@@ -84,7 +84,7 @@ const applied = {
   gitCommit: z
     .string()
     .nullable()
-    .describe("The commit of the operator's files; it ends in `-dirty` where an applied file was not the commit's."),
+    .describe("The commit of the operator's files; it ends in `-dirty` if an applied file differs from the commit."),
   sha256: z.string().describe("SHA-256 of the document's JSON with sorted keys, computed by the server."),
   fileSha256: z
     .string()
@@ -101,7 +101,7 @@ export const AppliedItem = z
     ...applied,
     changes: z
       .object({ policy: seq, markets: seq, keys: seq, settings: seq })
-      .describe("How many fields differ from the apply before, by what they are about."),
+      .describe("Number of fields that differ from the previous apply, by topic."),
   })
   .meta({ id: "AppliedItem" });
 export const AppliedConfiguration = z
@@ -110,7 +110,7 @@ export const AppliedConfiguration = z
     changes: z
       .array(z.object({ field: z.string(), before: z.json(), after: z.json() }))
       .describe("The fields that differ from the apply before; null where one does not state it."),
-    livePolicy: StoredPolicy.describe("The whole policy as the apply left it, without overrides."),
+    livePolicy: StoredPolicy.describe("The whole policy after the apply, without overrides."),
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });
@@ -131,15 +131,15 @@ const ConfigMarket = z
   .object({
     key: z.string().describe("The market's key in the tenant's files."),
     ...marketTerms,
-    formerKeys: z.array(z.string()).describe("The keys that it had before."),
+    formerKeys: z.array(z.string()).describe("The market's earlier keys."),
   })
-  .meta({ id: "ConfigMarket", description: "A market with a key, which files or the one who created it gave to it." });
+  .meta({ id: "ConfigMarket", description: "A market with a key, from its file or from its creation." });
 export const UnsettledMarket = z
   .object({
     key: z.string().nullable().describe("The market's key in files; null for a market without one."),
     ...marketTerms,
   })
-  .meta({ id: "UnsettledMarket", description: "A market that is not settled, as files would state it." });
+  .meta({ id: "UnsettledMarket", description: "An unsettled market, in the form of a market file." });
 
 const ConfigChange = z
   .object({

@@ -44,7 +44,7 @@ const ConfigKeyInput = z.object({
   name: KeyName,
   type: KeyType,
   sha256: Sha256,
-  scopes: KeyScopes.optional().describe("The scopes of an admin key; `*` unless given."),
+  scopes: KeyScopes.optional().describe("The scopes of an admin key; the default is `*`."),
   from: KeyNetworks.default([]),
   expiresAt: Timestamp.nullable(),
 });
@@ -52,13 +52,13 @@ const ConfigKeyInput = z.object({
 export const ConfigInput = z
   .object({
     tenant: TenantId,
-    ifVersion: seq.describe(
-      "The version that the plan is based on; the apply is refused when the live version differs.",
-    ),
+    ifVersion: seq.describe("The live version on which the plan is based; the apply fails if it differs."),
     policy: PolicyWhole.describe("The fields to change; others keep their live values."),
     kycRequired: z.boolean(),
     liquidityUsd: UsdAmount,
-    capitalUsd: UsdOrNone.describe("The capital in all. It can only rise; the difference is moved into the treasury."),
+    capitalUsd: UsdOrNone.describe(
+      "The total capital. It can only rise; the apply moves the difference into the treasury.",
+    ),
     keys: z
       .array(ConfigKeyInput)
       .max(MAX_KEYS)
@@ -73,15 +73,15 @@ export const ConfigInput = z
       .max(MAX_MARKETS)
       .default([])
       .describe(
-        "Markets that get another key than `from`, or their first one: without `from` the files take over a market that was made otherwise.",
+        "Markets that get a new key in place of `from`. Without `from`, the files take over a market that was created otherwise.",
       ),
     marketStates: z
       .array(z.object({ marketId: MarketId, from: StoredState, to: StoredState }))
       .max(MAX_MARKETS)
-      .describe("Markets to suspend or resume; refused when a market is not in the state `from`."),
+      .describe("Markets to suspend or resume; an error if a market's status is not `from`."),
     document: ConfigDocumentInput,
     documentSha256: Sha256.describe(
-      "SHA-256 of the operator's files, recorded as stated; the server computes that of the document itself.",
+      "SHA-256 of the operator's files, recorded as stated; the server computes the document's hash itself.",
     ),
     gitCommit: z
       .string()
@@ -97,7 +97,7 @@ export const ConfigInput = z
     breakFreeze: z
       .boolean()
       .default(false)
-      .describe("Carry it out although the configuration is frozen; asks for a reason in `Audit-Reason`."),
+      .describe("Apply although the configuration is frozen; requires a reason in `Audit-Reason`."),
   })
   .check(({ value, issues }) => {
     const { keys, markets, names } = value;
@@ -120,13 +120,13 @@ const { operation, operatorRead, configRead, operatorChange } = operationsUnder(
 export const configOperations = {
   getFreeze: operatorRead({
     path: "/v1/config/freeze",
-    summary: "Tell whether the configuration is frozen, by whom and why.",
+    summary: "Get the freeze of the configuration: whether it is frozen, by whom and why.",
     output: Freeze,
   }),
   freezeConfig: operatorChange("config", {
     method: "PUT",
     path: "/v1/config/freeze",
-    summary: "Freeze the configuration: applies and rollbacks are refused until then. Replaces a freeze that stands.",
+    summary: "Freeze the configuration: applies and rollbacks fail until the given time. Replaces an earlier freeze.",
     input: FreezeInput,
     output: Freeze,
     refusals: [],
@@ -145,7 +145,7 @@ export const configOperations = {
   }),
   listUnsettledMarkets: configRead({
     path: "/v1/config/markets",
-    summary: "List the markets that are not settled by id, with all that a file of them states.",
+    summary: "List unsettled markets by id, with all fields of a market file.",
     input: z.object(paging),
     output: z.array(UnsettledMarket),
     paged: true,
@@ -168,7 +168,7 @@ export const configOperations = {
     path: "/v1/config/impact",
     auth: "admin",
     scope: "config:read",
-    summary: "Preview what other rules would have done to the trades of the last 30 days. Changes nothing.",
+    summary: "Preview the effect of other rules on the trades of the last 30 days. Changes nothing.",
     input: z.object({ before: TradingTerms, after: TradingTerms }),
     output: PolicyImpact,
     refusals: [],

@@ -29,8 +29,8 @@ export const WebhookDelivery = z
     lastAnswer: z
       .object({
         at: Timestamp.describe("When that attempt began."),
-        status: z.number().int().nullable().describe("Null when no answer came."),
-        excerpt: z.string().describe("The beginning of the answer, or why there was none."),
+        status: z.number().int().nullable().describe("Null if the receiver did not respond."),
+        excerpt: z.string().describe("The beginning of the response, or why there was none."),
       })
       .nullable(),
   })

@@ -8,7 +8,7 @@ export const Refusal = z
   .object({
     requestId: z.string(),
     ts: Timestamp,
-    operation: z.string().meta({ description: "The refused operation.", examples: ["placeTrade"] }),
+    operation: z.string().meta({ description: "The rejected operation.", examples: ["placeTrade"] }),
     status: z.number().int(),
     code: z.string().meta({ description: "The code as in the header `Error-Code`.", examples: ["MAX_TRADE_EXCEEDED"] }),
     error: z.string().describe("The message that the caller received."),
@@ -50,7 +50,7 @@ export const explainOperations = {
   getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
     summary:
-      "Explain why a request was refused; the server remembers its last 10,000 refused changes and 1,000 refused user tokens.",
+      "Explain why a request was rejected. The server remembers the last 10,000 rejected changes and 1,000 rejected user tokens.",
     input: z.object({ requestId: text(64) }),
     output: Refusal,
   }),

@@ -12,7 +12,7 @@ export const Reconciliation = z
     discrepancy: Usd,
     checkedAt: Timestamp,
     verifiedAt: Timestamp.describe(
-      "Extension: the state that was last compared whole, from the first row on. Newer rows and all balances were compared for this answer.",
+      "Extension: the state of the last complete check. For this response, newer rows and all balances were checked.",
     ),
   })
   .meta({ id: "Reconciliation" });
@@ -27,7 +27,7 @@ const held = z
   .nullable()
   .optional()
   .meta({
-    description: "For a check that compares rows instead of amounts: what the table holds, in words; null for no row.",
+    description: "For a check of rows instead of amounts: the row's contents in words; null for no row.",
     examples: ["admin key ops of 2027-01-31T18:00:00.000Z"],
   });
 const said = z.string().nullable().optional().describe("What the audit log says about it; null where it says nothing.");
@@ -62,7 +62,7 @@ export const healthOperations = {
         .enum(["true", "false"])
         .optional()
         .describe(
-          "Extension: `true` compares every row now. Otherwise the rows of a large ledger that were compared within the last minutes are not read again.",
+          "Extension: `true` checks every row now. Otherwise, rows of a large ledger that were checked within the last minutes are not read again.",
         ),
     }),
     inQuery: true,

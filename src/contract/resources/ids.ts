@@ -16,11 +16,11 @@ export const IdMatches = z
           label: z
             .string()
             .describe(
-              "The market's question; whose withdrawal or trade it is; the event's type; the refused operation.",
+              "The market's question, the user of the withdrawal or trade, the event's type, or the rejected operation.",
             ),
         }),
       )
-      .describe("By id: those that begin so, eleven at the most, and the market that has the text for its key."),
+      .describe("Up to eleven matches by id prefix, sorted by id, and the market with this text as its key."),
   })
   .meta({ id: "IdMatches" });
 
@@ -29,7 +29,7 @@ const { operatorRead } = operationsUnder("operations", { extension: true });
 export const idOperations = {
   findIds: operatorRead({
     path: "/v1/ids",
-    summary: "Find ids by their beginnings, and markets by their keys.",
+    summary: "Find ids by their prefixes, and markets by their keys.",
     input: z.object({
       kind: z.enum(ID_KINDS),
       refs: text(16_384).meta({

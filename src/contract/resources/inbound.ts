@@ -5,7 +5,7 @@ import { PlaceCode } from "./policy.ts";
 
 export const Received = z.object({ received: z.literal(true) }).meta({ id: "Received" });
 
-const tenantId = z.string().describe("The tenant's name, as its folder is called.");
+const tenantId = z.string().describe("The tenant's id, which is its folder's name.");
 
 /** A field of `deposit.completed`, as the description says it; other events may hold anything there. */
 const ofDeposit = (type: "string" | "number", description: string) =>
@@ -35,7 +35,7 @@ export const KycEvent = z
 export const PaymentEvent = z
   .object({
     tenantId,
-    event: text(64).describe("Only `deposit.completed` moves money; others are kept."),
+    event: text(64).describe("Only `deposit.completed` moves money; other events are stored."),
     userId: ofDeposit("string", "The user whose wallet is credited."),
     amountUsd: ofDeposit("number", "US dollars, at most six decimals, 0.01 to 1e9."),
     txRef: ofDeposit("string", "Your reference of the payment, 1 to 255 characters: it is credited once."),

@@ -36,7 +36,7 @@ const scopes = z
   .array(Scope)
   .meta({ description: "What an admin key may do; a public key has none.", examples: [["read", "settle"]] });
 const from = z.array(z.string()).meta({
-  description: "Networks (CIDR) that the key works from; an empty list means anywhere.",
+  description: "Networks (CIDR) from which the key works; an empty list means any.",
   examples: [["192.0.2.0/24"]],
 });
 
@@ -50,7 +50,7 @@ const leaked = z
 export const Fingerprint = z
   .string()
   .regex(/^fp:[0-9a-f]{8}$/, "must be a fingerprint such as fp:0a1b2c3d")
-  .meta({ description: "The beginning of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
+  .meta({ description: "The first digits of the SHA-256 of a key's value.", examples: ["fp:0a1b2c3d"] });
 
 const stated = {
   name: KeyName,
@@ -98,7 +98,7 @@ export const KeyInput = z
       examples: [["read", "settle"]],
     }),
     from: KeyNetworks.default([]).meta({
-      description: "Networks (CIDR) that the key works from; anywhere unless given.",
+      description: "Networks (CIDR) from which the key works; by default any.",
       examples: [["192.0.2.0/24"]],
     }),
     expiresAt: Timestamp.nullable().optional().describe("When the key stops working; never unless given."),
@@ -110,7 +110,7 @@ const key = z
   .nullable()
   .meta({
     description:
-      "The key's value, shown only this once; null when a stored answer is repeated, because the value is never stored.",
+      "The key's value, shown only once; null when a stored response is repeated, because the value is never stored.",
     examples: ["sk_3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
   });
 
@@ -121,18 +121,18 @@ export const KeyCreated = z
 export const KeyRotation = z
   .object({
     name: KeyName,
-    type: KeyType.optional().describe("Refused when the key is of another type."),
+    type: KeyType.optional().describe("An error if the key has another type."),
     overlapSeconds: z
       .number()
       .int()
       .min(0)
       .max(30 * DAY_SECONDS)
       .default(DAY_SECONDS)
-      .meta({ description: "How long the old value still works; a day unless given.", examples: [3600] }),
+      .meta({ description: "How long the old value still works; the default is a day.", examples: [3600] }),
     leaked: z
       .boolean()
       .optional()
-      .describe("Ends the old value at once, whatever `overlapSeconds`, and refuses it for ever."),
+      .describe("Revokes the old value at once and for ever, whatever `overlapSeconds` says."),
     expiresAt: Timestamp.optional().describe(
       "When the new value stops working. Unless given, its lifetime is that of the old value, counted from now.",
     ),
@@ -145,7 +145,7 @@ export const KeyRotated = KeyCreated.extend({
 
 export const KeyRef = z.object({
   name: KeyName,
-  type: KeyType.optional().describe("Refused when the key is of another type."),
+  type: KeyType.optional().describe("An error if the key has another type."),
 });
 
 export const KeyRevoked = z.object({ name: KeyName, type: KeyType, revokedAt: Timestamp }).meta({ id: "KeyRevoked" });

@@ -74,7 +74,7 @@ export const MarketInput = z
     ),
     key: MarketKey.optional().meta({
       description:
-        "Extension: a name of the market that no other has. A market that has it is answered when its terms are these, and refused otherwise.",
+        "Extension: a unique name of the market. If a market with this key exists, the response is that market if its terms are equal, else an error.",
       examples: ["rain-bern"],
     }),
   })
@@ -98,7 +98,7 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
-    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next three."),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next three."),
     outcome: Side.nullable().optional(),
     key: StoredKey.optional(),
     waitingFor: z
@@ -172,7 +172,7 @@ const { publicRead, operatorChange } = operationsUnder("markets");
 export const marketOperations = {
   listMarkets: publicRead({
     path: "/v1/markets",
-    summary: "List the open markets, or for operators those in other states, the next to close first.",
+    summary: "List the open markets, for operators also those with other statuses, by closing time.",
     input: MarketFilter,
     output: z.array(MarketItem),
     refusals: ["FORBIDDEN", "SCOPE_REQUIRED"],

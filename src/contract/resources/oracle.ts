@@ -16,7 +16,7 @@ export const HeldMarket = z
 export const OracleSweep = z
   .object({
     watched: z.number().int().min(0).describe("Markets that were due, or near the instant that decides them."),
-    asked: z.number().int().min(0).describe("Requests that went out for prices, or to `resolution_url`."),
+    asked: z.number().int().min(0).describe("Requests sent to sources of prices, or to `resolution_url`."),
     settled: z.array(MarketId),
     held: z
       .array(z.object({ marketId: MarketId, reason: z.string() }))
@@ -27,8 +27,8 @@ export const OracleSweep = z
 export const FeedLine = z
   .object({
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
-    sources: z.array(z.string()).describe("Each with what it calls the instrument, the best first."),
-    lacking: z.array(z.string()).describe("Sources that cannot be used, and what the tenant file would have to state."),
+    sources: z.array(z.string()).describe("The sources with their names of the instrument, best first."),
+    lacking: z.array(z.string()).describe("Unusable sources, and what the tenant file must state for them."),
     quorum: z.number().int().describe("Number of sources that must answer."),
     maxAgeSec: z.number().describe("How old a price may be."),
   })
@@ -38,7 +38,7 @@ export const FeedCheck = z
   .object({
     feed: z.string(),
     price: z.string().nullable().describe("Decimal text; null when a market would be held."),
-    ageSec: z.number().nullable().describe("The age of the youngest price in seconds."),
+    ageSec: z.number().nullable().describe("The age of the newest price in seconds."),
     spread: z.string().nullable().describe("The distance between the sources' prices, as decimal text."),
     session: z.enum(["open", "closed", "always"]),
     verdict: z.string().meta({ description: "`ok`, or why a market would be held now.", examples: ["ok"] }),
@@ -65,7 +65,7 @@ export const oracleOperations = {
     path: "/v1/oracle/prices",
     auth: "admin",
     scope: "config:read",
-    summary: "Get the latest price that any source of each feed has shown. Changes nothing.",
+    summary: "Get the latest price of each feed from any of its sources. Changes nothing.",
     input: z.object({
       feeds: z
         .array(z.object({ key: text(128), sources: z.array(z.object({ use: text(64), id: text(256) })).max(50) }))
@@ -82,14 +82,14 @@ export const oracleOperations = {
     path: "/v1/oracle/sweep",
     auth: "admin",
     scope: "settle",
-    summary: "Look now at every market whose time has come, beside the sweeps that a server makes by itself.",
+    summary: "Check every due market now, in addition to the server's regular sweeps.",
     output: OracleSweep,
     refusals: ["REFUSED"],
     extension: true,
   }),
   listFeeds: operatorRead({
     path: "/v1/oracle/feeds",
-    summary: "List every feed with its sources, as the serving process has them.",
+    summary: "List every feed with its sources, as this server process has them.",
     output: z.array(FeedLine),
     extension: true,
   }),
@@ -100,9 +100,9 @@ export const oracleOperations = {
     // Its requests count against the limits of the sources, which settlement needs.
     scope: "settle",
     summary:
-      "Ask the sources of feeds once, and say of each feed whether it could settle a market now. Stores nothing.",
+      "Query the sources of feeds once, and report for each feed whether it could settle a market now. Stores nothing.",
     input: z.object({
-      feeds: z.array(text(128)).max(200).default([]).describe("Only these; all unless given."),
+      feeds: z.array(text(128)).max(200).default([]).describe("Only these; the default is all."),
     }),
     output: z.array(FeedCheck),
     refusals: ["REFUSED"],

@@ -185,7 +185,7 @@ export const PolicyWhole = PolicyPatchSchema.extend({
   suitabilityThresholds: wholeThresholds.optional(),
 }).meta({
   id: "PolicyFields",
-  description: "Some policy fields, each of them complete.",
+  description: "Some policy fields, each with its complete value.",
   examples: [{ maxTradeUsd: 500, suitabilityThresholds: { blockBelow: 0, tiers: [{ minScore: 0, capUsd: 500 }] } }],
 }) satisfies z.ZodType<PolicyPatch>;
 
@@ -204,7 +204,7 @@ const RuleImpact = z
       .object({ trades: Count, usd: z.number() })
       .describe("Executed trades that the new rules would have refused."),
     admittedUsers: Count.nullable().describe(
-      "Users whom the old rule stops from trading and the new one would not; null where the records do not show it.",
+      "Users whom the old rule stops from trading and the new rule does not; null if the records do not show it.",
     ),
     note: z.string(),
   })

@@ -73,7 +73,7 @@ export const RiskItem = z
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
-    status: MarketStatus.optional().describe("Extension: with the query field `status` only, as the next."),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as is the next."),
     outcome: Side.nullable().optional(),
   })
   .meta({ id: "RiskItem" });
@@ -91,7 +91,7 @@ export const HedgeExposure = z
           .number()
           .int()
           .describe(
-            "Cents: what the tagged purchases cost, less the part of it that each sale from their position gave up. Tagged $100, half sold, untagged $100 bought: 5000.",
+            "Cents: the cost of the tagged purchases, minus the part that each sale from their position released. Example: tagged $100, half sold, untagged $100 bought: 5000.",
           ),
       }),
     ),
@@ -158,7 +158,7 @@ export const reportOperations = {
   }),
   listRisk: operatorRead({
     path: "/v1/risk",
-    summary: "List the liability of every open market, or of those in other states.",
+    summary: "List the liability of every open market, or of markets with other statuses.",
     input: z.object({ status: StatusWords.optional() }),
     output: z.array(RiskItem),
   }),

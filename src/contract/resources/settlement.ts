@@ -49,8 +49,8 @@ export const SettlementPreview = z
     outcome: Side,
     price: Price.describe("The current price of this outcome."),
     payouts: z.number().int().min(0).describe("Positions that would be paid."),
-    totalUsd: Usd.describe("The total that they would be paid."),
-    houseResultUsd: Usd.describe("The house's result: above zero what it gains, below zero what it loses."),
+    totalUsd: Usd.describe("The total of these payments."),
+    houseResultUsd: Usd.describe("The house's result: its gain, or its loss as a negative number."),
     largest: z.object({ userId: UserId, amountUsd: Usd }).nullable().describe("The account that would be paid most."),
   })
   .meta({ id: "SettlementPreview" });

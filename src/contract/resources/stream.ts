@@ -32,7 +32,7 @@ const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
 export const streamEvents = {
   snapshot: z
     .object({ markets: z.array(z.object({ ...live, status: MarketStatus, closeAt: Timestamp })) })
-    .meta({ id: "SnapshotEvent", description: "The state before all events that follow; it replaces earlier state." }),
+    .meta({ id: "SnapshotEvent", description: "The state before all following events; it replaces earlier state." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
     .object({ marketId, side, amount, shares, yesPriceAfter, ts })

@@ -68,7 +68,7 @@ function checkOutcome({ value: { side, outcome }, issues }: z.core.ParsePayload<
 const SideSelection = z
   .object({
     side: Side,
-    outcome: NumericOutcome.optional().describe("Extension: the side as a number; no other is taken."),
+    outcome: NumericOutcome.optional().describe("Extension: the side as a number; it must match the side."),
     action: Action,
   })
   .check(checkOutcome);
@@ -114,7 +114,7 @@ export const TradeResult = z
     tradeId: z.string(),
     ...fillFields,
     position: z.object({ shares: Shares, avgCost: AveragePrice }).describe("Extension: the position after the trade."),
-    realizedPnl: Usd.optional().describe("Extension: of a sale, its net proceeds less what its shares had cost."),
+    realizedPnl: Usd.optional().describe("Extension: for a sale, its net proceeds minus the cost of its shares."),
     hedgeRef: HedgeRef.optional(),
   })
   .meta({ id: "TradeResult" });
@@ -125,7 +125,7 @@ export const OrderInput = z
     selection: z
       .object({
         outcome: NumericOutcome,
-        side: Side.optional().describe("Extension: the outcome in words; another than it is refused."),
+        side: Side.optional().describe("Extension: the outcome as a word; it must equal `outcome`."),
         action: Action,
       })
       .check(checkOutcome),
@@ -241,7 +241,7 @@ export const tradingOperations = {
     auth: "public",
     optionalUser: true,
     summary:
-      "Compute the result of a trade without executing it; a user token adds the checks of that user. A trade with its figures as bounds gives them or better, or nothing.",
+      "Compute the result of a trade without executing it; a user token adds the checks of that user. A trade with these figures as bounds gives them or better, or fails.",
     input: QuoteInput,
     output: Quote,
     refusals: TRADE,

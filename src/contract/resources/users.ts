@@ -15,13 +15,13 @@ export const User = z
     state: UserState,
     kyc: z
       .enum(KYC_STATES)
-      .describe("The state of identity verification; while the user is restricted, `state` does not show it."),
+      .describe("The status of the identity check; `state` does not show it while the user is restricted."),
     jurisdiction: z.string().nullable(),
     suitabilityScore: z.number().int().nullable(),
     ...Wallet.shape,
     createdAt: Timestamp,
     revokeBefore: Timestamp.nullable().describe(
-      "Tokens issued before this instant are refused; null if no session was ever revoked.",
+      "Tokens issued before this time are rejected; null if no session was ever revoked.",
     ),
   })
   .meta({ id: "User" });
@@ -60,7 +60,7 @@ export const RevocationInput = z
   .object({
     id: UserId,
     revokeBefore: Timestamp.optional().describe(
-      "Tokens issued before this instant are refused; now unless given. It never moves backwards.",
+      "Tokens issued before this time are rejected; the default is now. It never moves backwards.",
     ),
   })
   .meta({ id: "RevocationInput" });
@@ -109,7 +109,7 @@ export const userOperations = {
   }),
   debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",
-    summary: "Take back what was credited by hand, at most what the wallet holds.",
+    summary: "Debit a user's wallet by hand, at most its balance.",
     input: DebitInput,
     output: Debited,
     refusals: ["INSUFFICIENT_FUNDS"],

@@ -21,7 +21,7 @@ export const StatementEntry = z
     type: z.string().meta({ examples: ["trade.executed"] }),
     amount: Usd.describe("Positive for money into the wallet, negative for money out of it."),
     owed: Usd.optional().describe(
-      "On a line of its own, with an amount of 0: how much more the user owes since, or, below 0, was repaid.",
+      "On a separate line with an amount of 0: the increase of the user's debt, or its repayment as a negative number.",
     ),
     balance: Usd.describe("The wallet's balance after this change."),
     marketId: MarketId.optional(),

@@ -82,7 +82,7 @@ const WalletCredited = z
     txRef: z.string().optional().describe("The provider's reference."),
     cause: z.string().optional().describe("Present when money was returned, such as after a dispute that was won."),
   })
-  .meta({ id: "WalletCreditedData", description: "Money went into a user's wallet." });
+  .meta({ id: "WalletCreditedData", description: "A user's wallet was credited." });
 const KycUpdated = z
   .object({
     sequence,
@@ -105,7 +105,7 @@ const UserNotified = z
   })
   .meta({
     id: "UserNotifiedData",
-    description: "The user should be told something; the receiver knows how to reach the user.",
+    description: "The user should be notified; the receiver knows how to reach the user.",
   });
 
 const AuditAnchored = z

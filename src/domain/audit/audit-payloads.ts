@@ -130,7 +130,7 @@ export type AuditPayloads = {
     /** Of a failure that counts although it is dated before the passed check on record: its own time. `verifiedAt` is the passed one's. */
     datedAt?: string;
   };
-  /** A check with a status that is neither passed nor a refusal; or one passed shortly before a failure, which stands. By the provider. */
+  /** A check with a status that means neither passed nor failed; or one passed shortly before a failure, which stands. By the provider. */
   "kyc.unrecognised": {
     userId: string;
     /** The status in the provider's word. */

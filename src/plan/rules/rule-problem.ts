@@ -1,6 +1,6 @@
 import { nearest } from "../../domain/nearest.ts";
 
-/** CEL's types, as people say them; what is not here is "a value". */
+/** Names of CEL's types for people; another type is "a value". */
 const TYPES: Readonly<Record<string, string>> = {
   double: "a number",
   int: "a number",
@@ -20,7 +20,7 @@ const FUNCTIONS =
     " ",
   );
 
-/** Mistakes that need no word of the library but their kind. */
+/** Errors whose kind alone explains them, without the library's text. */
 const BY_CODE: Readonly<Record<string, string>> = {
   division_by_zero: "it divides by zero",
   modulo_by_zero: "it divides by zero",
@@ -34,7 +34,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   unterminated_string: "a text lacks its closing quote",
 };
 
-/** What is read of an error of the CEL library. */
+/** The part of the CEL library's errors that is used here. */
 interface CelError {
   code: string;
   summary: string;
@@ -42,8 +42,8 @@ interface CelError {
 }
 
 /**
- * What is wrong with an expression, in our words: its part, and what could not be done with which types.
- * @param facts the values of the names, for a name that is near a missing one
+ * The problem of an expression, in our words: its part, and which types do not fit.
+ * @param facts the values of the names, for suggesting a similar name
  */
 export function problemOfRule(error: unknown, expression: string, facts: Readonly<Record<string, unknown>>): string {
   if (!isCelError(error)) return "it cannot be read";
@@ -72,7 +72,7 @@ export function problemOfRule(error: unknown, expression: string, facts: Readonl
   }
 }
 
-/** A type of CEL as people say it. */
+/** The name of a CEL type for people. */
 export function typed(type: string): string {
   const inner = /^dyn<(.+)>$/.exec(type.trim())?.[1] ?? type.trim();
   return TYPES[inner.replace(/<.*/, "")] ?? "a value";
@@ -92,7 +92,7 @@ function unreadable(expression: string, at: number): string {
   return `it cannot be read at character ${at + 1}`;
 }
 
-/** The place that the part ends, such as `labels.x`, whose mapping has other keys. */
+/** A part such as `labels.x`, whose mapping has other keys. */
 function missingKey(expression: string, end: number, part: string, facts: Readonly<Record<string, unknown>>): string {
   const [, owner, key] = /([A-Za-z_][\w.]*)\.(\w+)$/.exec(expression.slice(0, end)) ?? [];
   if (owner === undefined || key === undefined) return `there is no \`${part}\``;
@@ -104,7 +104,7 @@ function missing(owner: string, name: string, known: object, remedy = ""): strin
   const names = Object.keys(known);
   const near = nearest(name, names);
   if (near !== undefined) return `there is no ${owner}${name}; did you mean ${owner}${near}?`;
-  return `there is no ${owner}${name}; there are: ${names.join(", ") || "none"}${remedy}`;
+  return `there is no ${owner}${name}; the names are: ${names.join(", ") || "none"}${remedy}`;
 }
 
 function operatorProblem(signature: string): string {

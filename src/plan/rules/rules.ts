@@ -12,22 +12,22 @@ import { written } from "../plan-decision.ts";
 import type { BrokenRule, Desired, LiveConfig, Plan, PlanMoney } from "../plan-types.ts";
 import { problemOfRule, typed } from "./rule-problem.ts";
 
-/** What rules are evaluated over: the values of the names that an expression may use. */
+/** The values of the names that an expression may use. */
 interface RuleFacts extends Policy {
-  /** USD. */
+  /** In USD. */
   worstCaseLoss: number;
   treasury: number;
   /** The tenant file with its defaults. */
   tenant: object;
   labels: Labels;
-  /** The market files' markets, `closeAt` as a `Date`. */
+  /** The markets of the market files, with `closeAt` as a `Date`. */
   markets: readonly object[];
   now: Date;
-  /** Missing where nothing is planned: rules that ask about it are left out then. */
+  /** Undefined without a plan: rules about it are then left out. */
   plan?: object;
 }
 
-/** The facts that a tenant's files state by themselves. */
+/** The facts in a tenant's files. */
 export function factsOfFiles(document: ConfigDocument, labels: Labels, now: number): RuleFacts {
   const { keyring: _, declared, adopted: __, ...tenant } = document;
   const markets = Object.entries(declared).map(([key, { closeAt, ...terms }]) => ({
@@ -75,7 +75,7 @@ export function factsOfPlan(
 }
 
 /**
- * Adds to a plan what the operator's rules say of it.
+ * Adds the results of the operator's rules to a plan.
  * @throws ConfigError with the rules that cannot be evaluated
  */
 export function judgeByRules(
@@ -96,8 +96,8 @@ export function judgeByRules(
 }
 
 /**
- * The rules that do not hold, and what is wrong with those that cannot be evaluated, at their places in the file. When the
- * time of all is over, the rule that was being evaluated is the last one told of.
+ * The rules that do not hold, and the problems of those that cannot be evaluated, at their places in the file. When the
+ * common time is over, the rule that was being evaluated is the last one reported.
  */
 export function evaluateRules(
   rules: readonly Rule[],
@@ -114,13 +114,13 @@ export function evaluateRules(
     ),
     invalid: outcomes.flatMap(({ rule, index, outcome }): Finding[] => {
       if (!outcome || !("problem" in outcome)) return [];
-      const message = `the rule ${rule.name} cannot be judged: ${outcome.problem}`;
+      const message = `the rule ${rule.name} cannot be evaluated: ${outcome.problem}`;
       return [{ path: ["rules", index, "expr"], message, code: "RULE_INVALID" }];
     }),
   };
 }
 
-/** What rules say of the files alone, as findings. */
+/** The rules' results for the files alone, as findings. */
 export function ruleFindings(rules: readonly Rule[], facts: RuleFacts): Finding[] {
   const { broken, invalid } = evaluateRules(rules, facts);
   const said = broken.map(({ index, name, effect, message }): Finding => {
@@ -132,7 +132,7 @@ export function ruleFindings(rules: readonly Rule[], facts: RuleFacts): Finding[
   return [...invalid, ...said];
 }
 
-/** The names that an expression may use, with the type that CEL checks them by. */
+/** The names that an expression may use, with their CEL types. */
 const NAMES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     POLICY_FIELDS.map((field) => {
@@ -150,7 +150,7 @@ const NAMES: Readonly<Record<string, string>> = {
   plan: "dyn",
 };
 
-/** CEL compares a double with an int and does no arithmetic between them; here `feeBps * 2` reads as people mean it. */
+/** CEL compares a double with an int but does no arithmetic between them; here `feeBps * 2` works as people expect. */
 const ARITHMETIC: Readonly<Record<string, (left: number, right: number) => number>> = {
   "+": (left, right) => left + right,
   "-": (left, right) => left - right,
@@ -177,20 +177,20 @@ function celEnvironment(): Environment {
   return made;
 }
 
-/** What an expression came to: a boolean, or why it has none; `isLate` where the time was over. */
+/** The result of an expression: a boolean, or why there is none; `isLate` when the time was over. */
 type Evaluated = { value: boolean } | { problem: string; isLate?: true };
 
-/** The time that all rules of a tenant have together. */
+/** The time for all rules of a tenant together. */
 const RULES_MS = 1000;
 
-/** Node ends only scripts at a deadline: this one calls the function of its context. */
+/** Node can stop only scripts at a deadline: this one calls the function of its context. */
 const script = new Script("run()");
 const bounded = { run: (): void => {} };
 createContext(bounded);
 
 /**
- * Evaluates an expression. Undefined for one that asks about `plan` where there is none. CEL has no endless loops, but
- * nested macros and regular expressions may take years: at the deadline the evaluation is ended.
+ * Evaluates an expression. Undefined for one about `plan` without a plan. CEL has no endless loops, but nested macros
+ * and regular expressions may take years, so the evaluation ends at the deadline.
  *
  * @param facts the values of the names; `plan` may be missing
  * @param deadline on the clock of `performance.now()`
@@ -213,13 +213,13 @@ export function evaluate(
     script.runInContext(bounded, { timeout: left });
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    // It was left in the middle of something.
+    // The environment was interrupted in an unknown state.
     environment = undefined;
   }
   return evaluated;
 }
 
-/** The error comes from the script's context, where `Error` is another one. */
+/** The error comes from the script's context, which has its own `Error`. */
 function isTimeout(error: unknown): boolean {
   return (
     typeof error === "object" && error !== null && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT"
@@ -232,7 +232,7 @@ function evaluateNow(expression: string, facts: Readonly<Record<string, unknown>
     const { valid, type, error } = parsed.check();
     if (!valid) return { problem: problemOfRule(error, expression, facts) };
     if (type !== "bool" && type !== "dyn")
-      return { problem: `it is ${typed(type ?? "")}, and a rule is true or false` };
+      return { problem: `it is ${typed(type ?? "")}, and a rule must be true or false` };
     if (!("plan" in facts) && namesIn(parsed.ast).has("plan")) return undefined;
     const value: unknown = parsed(facts);
     return typeof value === "boolean" ? { value } : { problem: "it is neither true nor false" };

@@ -4,7 +4,7 @@ import { marketsWithKey } from "../../ledger/market-names.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
-/** What a text may stand for: an id or a key as it is, and the beginning of an id; null where it is too short for one. */
+/** The possible meanings of a text: a whole id or key, and an id prefix; null where it is too short for a prefix. */
 export interface IdRef {
   ref: string;
   beginning: string | null;
@@ -15,14 +15,14 @@ export interface IdMatch {
   label: string;
 }
 
-/** More than one match is too many to choose from: so many of them are named. */
+/** The most matches of an ambiguous text that are named. */
 export const MOST_MATCHES = 11;
 
 /**
- * What each text stands for. One that is an id as it is stands for that alone; a key may be the beginning of other markets'
- * ids too, and stands for all of them then, or a key could take over a command that means another market. Each text costs a few probes of
- * an index: ids are hexadecimal digits after their prefix, so in any collation those with one beginning sort before
- * that beginning and a `z`.
+ * The matches of each text. A whole id means only itself. A key that is also the prefix of other markets' ids matches
+ * all of them, or a key could take over a command for another market. Each text costs a few probes of an index: after
+ * their prefix ids are hexadecimal digits, so in any collation those with a common prefix sort before that prefix and a
+ * `z`.
  */
 export async function findIds(sql: ReadSql, kind: TimedKind, refs: readonly IdRef[]): Promise<Map<string, IdMatch[]>> {
   const { rows: named, id, label } = namedRows(sql, kind);
@@ -51,7 +51,7 @@ export async function findIds(sql: ReadSql, kind: TimedKind, refs: readonly IdRe
   const matches = new Map<string, IdMatch[]>(refs.map(({ ref }) => [ref, []]));
   for (const { ref, ...match } of found) {
     const known = matches.get(ref);
-    invariant(known, "a match is of a text that was asked about");
+    invariant(known, "a match belongs to a requested text");
     known.push(match);
   }
   return matches;
@@ -68,7 +68,7 @@ function namedRows(sql: ReadSql, kind: TimedKind) {
   }
 }
 
-/** The market that has the text for a key, before a `union` with what begins so. */
+/** The market with the text as its key, before a `union` with the matching ids. */
 function keyed(sql: ReadSql, kind: TimedKind) {
   if (kind !== "market") return sql``;
   return sql`select id, question as label from market where id = any(${marketsWithKey(sql, sql`r.ref`)}) union`;

@@ -4,8 +4,8 @@ import { nowMs } from "../../postgres/database-time.ts";
 import { isHeld } from "../oracle.ts";
 
 /**
- * A condition on a market `m` and its state `b`: whether it is in one of the filter's states by the database's clock.
- * A filter without settled markets says so in the words of the index of unsettled ones.
+ * A condition on a market `m` and its state `b`: whether the market is in one of the filter's states by the database's
+ * clock. A filter without settled markets repeats the condition of the index of unsettled markets.
  */
 export function hasStatus(sql: ReadSql, { statuses, waiting }: StatusFilter) {
   const ahead = sql`m.close_at > ${nowMs(sql)}`;
@@ -18,7 +18,7 @@ export function hasStatus(sql: ReadSql, { statuses, waiting }: StatusFilter) {
   };
   const asked = [...statuses].map((status) => isEach[status]);
   if (waiting) asked.push(isWaiting(sql));
-  // A condition that stands alone is no part of an `or`, in which PostgreSQL would look at every market for its `in`.
+  // A single condition stays outside of an `or`, in which PostgreSQL would check the `in` for every market.
   const [first = sql`false`, ...others] = asked;
   const isAsked = others.reduce((any, each) => sql`${any} or (${each})`, sql`(${first})`);
   if (statuses.has("settled")) return sql`(${isAsked})`;
@@ -26,7 +26,7 @@ export function hasStatus(sql: ReadSql, { statuses, waiting }: StatusFilter) {
   return isAnyUnsettled ? unsettled : sql`${unsettled} and (${isAsked})`;
 }
 
-/** Looks only at markets that are held or past their closing time, each found by an index. */
+/** Reads only markets that are held or past their closing time, each from an index. */
 function isWaiting(sql: ReadSql) {
   return sql`m.id in (select w.market_id from oracle_watch w where ${isHeld(sql)}
                        union all
@@ -35,8 +35,9 @@ function isWaiting(sql: ReadSql) {
 }
 
 /**
- * What a market `m` with state `b` waits for a person to do; null for one that is settled, whose time has not come, or
- * that an oracle will settle. Oracles leave suspended markets alone, and `resolution_url` is asked about all others.
+ * What a market `m` with state `b` waits for a person to do. Null when the market is settled, when its time has not
+ * come, and when an oracle will settle it. Oracles skip suspended markets, and `resolution_url` is asked about all
+ * others.
  */
 export function waitingFor(sql: ReadSql) {
   return sql`case

@@ -15,12 +15,12 @@ const toTrending = rowReader({
   ...PRICED,
   volume24hMicro: named("volume_24h", bigint()),
   closeAt: whole(),
-  /** The database's clock, back from which the 24 hours are counted. */
+  /** The database's clock, from which the 24 hours are counted back. */
   now: whole(),
 });
 export type TrendingRow = ReturnType<typeof toTrending>;
 
-/** Markets that take trades now, by the volume of the last 24 hours. The rollup is read once, by its index on time. */
+/** Markets that take trades now, by their volume of the last 24 hours. Reads the rollup once, by its time index. */
 export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<TrendingRow[]> {
   const rows = await sql`
     select m.id, m.question, ${pricedColumns(sql)},
@@ -40,7 +40,7 @@ export async function listTrendingMarkets(sql: ReadSql, limit: number): Promise<
   return rows.map(toTrending);
 }
 
-/** For each of the markets the hours of the last day in which it traded, ascending, and the last one before. */
+/** For each market, the hours of the last day with a trade, ascending, and the last such hour before them. */
 export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]): Promise<Map<string, HourPrice[]>> {
   const rows = await sql<{ market_id: string; hour: string; yes_price_ppm: number }[]>`
     select h.market_id, h.hour, h.yes_price_ppm
@@ -59,7 +59,7 @@ export async function listRecentHours(sql: ReadSql, marketIds: readonly string[]
   return hours;
 }
 
-/** The hours of a market in which it traded, ascending: those from `from` on, and the last one before. */
+/** The hours of a market with a trade, ascending: those from `from` on, and the last such hour before. */
 export async function listHourPrices(sql: ReadSql, marketId: string, from: number): Promise<HourPrice[]> {
   const rows = await sql<{ hour: string; yes_price_ppm: number }[]>`
     (select hour, yes_price_ppm
@@ -75,7 +75,7 @@ export async function listHourPrices(sql: ReadSql, marketId: string, from: numbe
   return rows.map((row) => ({ hour: Number(row.hour), yesPpm: row.yes_price_ppm }));
 }
 
-/** The last price of each span of `spanMs` in which a market traded since `from`, in millionths, ascending. */
+/** The last price in each span of `spanMs` with a trade since `from`, in millionths, ascending. */
 export async function listRecentPrices(
   sql: ReadSql,
   marketIds: readonly string[],
@@ -98,8 +98,8 @@ export async function listRecentPrices(
 }
 
 /**
- * The price after each trade of these markets among the last `entries` entries of the log, oldest first. Nothing indexes
- * trades by market, so the look back is what is bounded.
+ * The price after each trade of these markets among the last `entries` entries of the log, oldest first. Trades have no
+ * index by market, so the search back is bounded.
  */
 export async function listLatestTrades(
   sql: ReadSql,
@@ -123,7 +123,7 @@ export async function listLatestTrades(
 
 const toValue = rowReader({ price: nullable(text()) });
 
-/** The feed's value that settled a market, a decimal; undefined where a person or the tenant's own oracle decided without one. */
+/** The feed's decimal value that settled a market; undefined where a person or the tenant's oracle gave none. */
 export async function findFinalValue(sql: ReadSql, marketId: string): Promise<string | undefined> {
   const [row] = await sql`
     select audit_json(payload) ->> 'price' as price
@@ -134,11 +134,11 @@ export async function findFinalValue(sql: ReadSql, marketId: string): Promise<st
   return row === undefined ? undefined : (toValue(row).price ?? undefined);
 }
 
-/** What a settlement would come to. One winning share pays one dollar, so micro-shares are micro-dollars. */
+/** The result of a settlement. A winning share pays one dollar, so micro-shares are micro-dollars. */
 export interface SettlementRow {
   payouts: number;
   totalMicro: bigint;
-  /** What remains of the escrow, less the house's stake. */
+  /** The remaining escrow, less the house's stake. */
   houseResultMicro: bigint;
   largest: { traderId: string; sharesMicro: bigint } | null;
 }

@@ -1,6 +1,6 @@
 import { usdFromMicro } from "../../domain/money.ts";
 
-/** Every check of the ledger, with what a difference in it is counted in: an amount, or rows, each as much as a dollar. */
+/** Every check of the ledger with the unit of its differences: an amount, or rows that each count as a dollar. */
 const UNITS = {
   accounts: "usd",
   configuration: "count",
@@ -31,7 +31,7 @@ const UNITS = {
 export type CheckName = keyof typeof UNITS;
 const NAMES = Object.keys(UNITS) as CheckName[];
 
-/** One check: what it compares, and by how much it is off in micro-units. Zero when it holds. */
+/** One check: what it compares, and its difference in micro-units, which is zero when it holds. */
 export interface Check {
   name: string;
   differenceMicro: bigint;
@@ -39,9 +39,9 @@ export interface Check {
   rows: number;
 }
 
-/** A check with what it compared, and where it is off. */
+/** A check with what it compared, and the places that disagree. */
 export interface ExplainedCheck extends Check {
-  /** What the rows under test add up to, and what they should. */
+  /** The sum of the checked rows, and the expected sum. */
   statedMicro: bigint;
   expectedMicro: bigint;
   /** The first places that disagree. */
@@ -54,58 +54,58 @@ export interface Place {
   statedMicro: bigint;
   expectedMicro: bigint;
   differenceMicro: bigint;
-  /** Of what is no amount: what the table holds and what the audit log says, in words; null for no row, or no entry. */
+  /** For values other than amounts: the table's and the audit log's value as text; null for no row, or no entry. */
   held: string | null;
   said: string | null;
 }
 
-/** One value of a table, or of what a journal adds up to, that is not what the log leaves. */
+/** A value of a table, or a sum of a journal, that differs from the log. */
 export interface Difference {
   check: CheckName;
   /** The table; `audit` for an entry that the engine would not have written. */
   what: string;
-  /** The row: a market, a user, a user with a market and a side, an account, a key's name, an entry. */
+  /** The row: a market, a user, a user with a market and a side, an account, a key's name, or an entry. */
   id: string;
   field: string;
-  /** What follows from the log, and what the table holds; null for no row, or nothing stated. */
+  /** The value from the log, and the table's value; null for no row, or no stated value. */
   log: string | number | null;
   table: string | number | null;
-  /** Both, of an amount in micro-units. */
+  /** Both values, for an amount in micro-units. */
   micro?: { log: bigint; table: bigint } | undefined;
 }
 
-/** A difference of what is no amount counts as much as a dollar. */
+/** A difference of values other than amounts counts as a dollar. */
 const DOLLAR = 1_000_000n;
-/** So many places of a check are told by name: cheap forgeries do not hide a dear one. */
+/** The most places of a check that are named, so that cheap forgeries do not hide an expensive one. */
 export const FIRST_PLACES = 100;
-/** So many differences are kept for `replay`; a ledger with more is as wrong. */
+/** The most differences that `replay` keeps; a ledger with more is no less wrong. */
 const MOST_DIFFERENCES = 10_000;
 
-/** The sum of what is off, whatever the check. */
+/** The sum of all differences, over all checks. */
 export const discrepancyOf = (checks: readonly Check[]): bigint =>
   checks.reduce((sum, { differenceMicro }) => sum + differenceMicro, 0n);
 
 /** Whether a check counts rows instead of money. */
 export const isCount = (name: string): boolean => UNITS[name as CheckName] === "count";
 
-/** Every check, as one finds them of a ledger that adds up. */
+/** Every check, as in a ledger without differences. */
 export const NOTHING_OFF: readonly Check[] = NAMES.map((name) => ({ name, differenceMicro: 0n, rows: 0 }));
 
-/** Collects what a comparison finds. Each check sums absolute differences, so two errors cannot cancel out. */
+/** Collects the results of a comparison. Each check sums absolute differences, so two errors cannot cancel out. */
 export class Comparison {
   readonly differences: Difference[] = [];
   readonly #checks = new Map<CheckName, ExplainedCheck>();
-  /** Rows that disagree, by check: a row of several fields is one. */
+  /** Rows that disagree, by check; a row with several wrong fields counts once. */
   readonly #places = new Map<string, Place>();
 
-  /** Adds to what a check's rows add up to, and what they should. */
+  /** Adds to the sum of a check's rows, and to the expected sum. */
   sum(check: CheckName, statedMicro: bigint, expectedMicro: bigint): void {
     const sums = this.#check(check);
     sums.statedMicro += statedMicro;
     sums.expectedMicro += expectedMicro;
   }
 
-  /** Adds what the database itself has added up of a check. */
+  /** Adds a sum that the database itself computed for a check. */
   summed(name: CheckName, found: Omit<ExplainedCheck, "name">): void {
     const check = this.#check(name);
     check.statedMicro += found.statedMicro;
@@ -135,7 +135,7 @@ export class Comparison {
     this.place(check, id, { ...sums, held: words(table), said: words(log) });
   }
 
-  /** Adds a place, or to a place: what is no amount counts once for each row. */
+  /** Adds a place, or adds to it; values other than amounts count once for each row. */
   place(name: CheckName, place: string, found: Omit<Place, "place">): void {
     const check = this.#check(name);
     const key = `${name}\n${place}`;
@@ -157,7 +157,7 @@ export class Comparison {
     check.differenceMicro += found.differenceMicro;
   }
 
-  /** All checks; one that had no rows to look at holds too. */
+  /** All checks; a check without rows holds too. */
   get checks(): ExplainedCheck[] {
     return NAMES.map((name) => this.#check(name));
   }

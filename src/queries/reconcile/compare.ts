@@ -15,9 +15,9 @@ type Value = bigint | number | string | boolean | null | undefined | readonly un
 
 /** How a field of a row is compared and shown. */
 interface Field {
-  /** The check that it belongs to. */
+  /** The field's check. */
   check: CheckName;
-  /** Its name to people, where that is not the field's. */
+  /** Its name for people, if that differs from the field's. */
   name?: string;
   /** `usd`: micro-dollars or micro-shares, whose difference is an amount; any other difference counts as one dollar. */
   as: "usd" | "time" | "ppm" | "plain";
@@ -29,20 +29,20 @@ const ppm = (check: CheckName, name?: string): Field => ({ check, as: "ppm", ...
 const plain = (check: CheckName, name?: string): Field => ({ check, as: "plain", ...(name ? { name } : {}) });
 
 interface ComparedTable<Row> {
-  /** The table as differences name it. */
+  /** The table's name in differences. */
   what: string;
-  /** The check that a row belongs to which is missing or one too many. */
+  /** The check for a missing or surplus row. */
   check: CheckName;
   keyOf: (row: Row) => string;
-  /** What people call the row. */
+  /** The row's name for people. */
   idOf: (row: Row) => string;
-  /** What stands for a row that is missing, where its absence means something; else its fields are null. */
+  /** Replaces a missing row whose absence means something; without it the row's fields are null. */
   blank?: (other: Row) => Row;
-  /** Those that are left out follow from others or are sums that the database adds up. */
+  /** Leaves out fields that follow from others, or are sums of the database. */
   fields: { [Name in keyof Row & string]?: Field };
 }
 
-/** The tables whose rows follow from the log alone, with everything that must agree. */
+/** The tables whose rows follow from the log alone, with all fields that must agree. */
 const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> } = {
   account: {
     ...{ what: "account", check: "accounts", keyOf: ({ id }) => id, idOf: ({ id }) => id },
@@ -110,18 +110,18 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
   },
 };
 
-/** Rows read at a time: comparing them holds a server up for a few milliseconds. */
+/** Rows per read: comparing them delays a server by a few milliseconds. */
 const PAGE = 1000;
 
-/** Compares every row of the present with what the log leaves. */
+/** Compares every present row with the log. */
 export async function compareRows(sql: ReadSql, rows: LoggedRows, into: Comparison): Promise<void> {
   for (const table of Object.keys(COMPARED) as (keyof typeof COMPARED)[]) await compareTable(sql, rows, table, into);
   await compareTenant(sql, rows, into);
 }
 
 /**
- * Compares what users and keys may do, and the configuration.
- * @param rows of the entries about these alone: a user of whom there is none has no standing
+ * Compares the rights of users and keys, and the configuration.
+ * @param rows from the entries about these alone; a user without an entry has no standing
  */
 export async function compareStanding(sql: ReadSql, rows: LoggedRows, into: Comparison): Promise<void> {
   await compareTable(sql, rows, "trader", into);
@@ -182,7 +182,7 @@ function comparing(
   };
 }
 
-/** The house's accounts are known by what they hold. */
+/** The house's accounts are named after what they hold. */
 function fieldName(what: string, id: string, name: string): string {
   if (what !== "account") return name;
   return id === TREASURY ? "treasuryUsd" : id === FEES ? "feesUsd" : name;
@@ -193,7 +193,7 @@ const asMicro = (value: Value): bigint => (typeof value === "bigint" ? value : 0
 function isEqual(a: Value, b: Value): boolean {
   if (a === b) return true;
   const [one, other] = [a ?? null, b ?? null];
-  // A lone surrogate is legal in JSON and in no text of PostgreSQL, which holds U+FFFD.
+  // A lone surrogate is legal in JSON but not in PostgreSQL's text, which has U+FFFD instead.
   if (typeof one === "string" && typeof other === "string") return one.toWellFormed() === other;
   if (typeof one !== "object" || typeof other !== "object") return false;
   return canonicalJson(one as Json) === canonicalJson(other as Json);
@@ -207,7 +207,7 @@ function show(value: Value, as: Field["as"]): string | number | null {
   return typeof value === "string" ? value : canonicalJson(value as Json);
 }
 
-/** The tenant's row, field by field. */
+/** Compares the tenant's row field by field. */
 async function compareTenant(sql: ReadSql, rows: LoggedRows, into: Comparison): Promise<void> {
   const held = settingsOf(await readTenant(sql));
   const logged = settingsOf(rows.get("tenant", SINGLE));
@@ -219,8 +219,8 @@ async function compareTenant(sql: ReadSql, rows: LoggedRows, into: Comparison): 
 }
 
 /**
- * Compares what transfers add up to by pair of accounts.
- * @param capitalTo up to where transfers of capital count, which are numbered by the first entry of their apply
+ * Compares the sums of transfers by pair of accounts.
+ * @param capitalTo the last transfer of capital that counts, by the number of the first entry of its apply
  */
 export async function compareTransfers(
   sql: ReadSql,

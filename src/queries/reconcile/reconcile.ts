@@ -13,22 +13,22 @@ import { compareRows, compareStanding, compareTransfers } from "./compare.ts";
 import { compareSums } from "./sums.ts";
 import { compareTrades } from "./trades.ts";
 
-/** What a recomputation of a log and a comparison of the tables with it came to. */
+/** The result of recomputing a log and comparing the tables with it. */
 export interface Reconciled {
   checks: ExplainedCheck[];
   differences: readonly Difference[];
-  /** The last entry that was recomputed. Nothing is compared where the chain breaks before the one wanted. */
+  /** The last recomputed entry. Nothing is compared if the chain breaks before the requested one. */
   end: ChainPoint;
-  /** Where the log ended. */
+  /** The end of the log. */
   log: LogReading;
-  /** Where the chain does not hold. */
+  /** The break of the chain. */
   broken: ChainBreak | undefined;
 }
 
 export interface ReconcileOptions {
-  /** Every key that has sealed entries. */
+  /** All keys that have sealed entries. */
   keys: readonly AuditKey[];
-  /** The entry to stop after; the last one unless given. Of the present only the head is one, so rows are compared there alone. */
+  /** The entry to stop after (default: the last one). Only the head has present rows to compare. */
   to?: bigint | undefined;
   /** Awaited after each page, so that it can slow the work down. */
   onPage?: ((seq: bigint) => void | Promise<void>) | undefined;
@@ -36,13 +36,13 @@ export interface ReconcileOptions {
 
 const MAX_SEQ = 2n ** 63n - 1n;
 
-/** Entries read at a time. The next page is read while this one is verified and recomputed. */
+/** Entries per read. The next page is read while this one is verified and recomputed. */
 const PAGE = 1000;
 
 /**
- * Recomputes the entries that follow on those which `recomputation` has taken, verifying every seal on the way, and
- * compares the tables with what they leave. What is found in an entry is a difference of the table `audit`.
- * @param sql of a snapshot: the log and the tables are of one moment, whatever is written meanwhile
+ * Recomputes the entries after those of `recomputation`, verifying every seal, and compares the tables with the result.
+ * A problem of an entry is a difference of the table `audit`.
+ * @param sql of a snapshot, so that the log and the tables are of one moment
  */
 export async function recomputeLedger(
   sql: ReadSql,
@@ -53,7 +53,7 @@ export async function recomputeLedger(
   const head = log.head ?? log.last;
   const last = to ?? head.seq;
   const isHead = last === head.seq;
-  // Within an apply its capital is there already, which only its last entry states.
+  // Within an apply the capital is already in the tables, but only the last entry states it.
   const capitalTo = isHead ? last : await findEndOfApply(sql, last, OF_APPLY);
   const end = isHead
     ? head
@@ -80,7 +80,7 @@ export async function recomputeLedger(
         ...{ check: "record", what: "audit", id: String(seq), field: `${about}: ${what}` },
         ...{ log: recomputed, table: recorded },
       });
-    // At the head whatever is numbered beyond it counts too.
+    // At the head, rows with a higher number count too.
     const upTo = isHead ? { to: MAX_SEQ, capitalTo: MAX_SEQ } : { to: last, capitalTo };
     await compareTransfers(sql, recomputation.rows, { ...upTo, into });
     await compareTrades(sql, recomputation, { to: upTo.to, into });
@@ -92,12 +92,12 @@ export async function recomputeLedger(
   return { checks: into.checks, differences: into.differences, end: recomputation.end, log, broken };
 }
 
-/** The same of the whole log, from its first entry on: every check. */
+/** Recomputes the whole log from its first entry on: every check. */
 export async function reconcileLedger(sql: ReadSql, keys: readonly AuditKey[]): Promise<ExplainedCheck[]> {
   return (await recomputeLedger(sql, new Recomputation(), { keys })).checks;
 }
 
-/** Pages of the log. The last page read counts as far as it was verified. */
+/** Pages of the log. The last page counts as far as it was verified. */
 class Pages {
   readonly #sql: ReadSql;
   readonly #recomputation: Recomputation;
@@ -105,7 +105,7 @@ class Pages {
   #page: readonly SealedLines[] = [];
   #from: bigint;
 
-  /** @param last the last entry wanted; of those after it the capital alone counts */
+  /** @param last the last requested entry; of later entries only the capital counts */
   constructor(sql: ReadSql, recomputation: Recomputation, last: bigint) {
     this.#sql = sql;
     this.#recomputation = recomputation;
@@ -135,14 +135,14 @@ class Pages {
     this.#recomputation.take(this.#page.slice(0, Math.max(taken, 0)));
     if (seq > this.#last)
       this.#recomputation.takeCapital(this.#page.slice(Math.max(taken, 0), Number(seq - this.#from + 1n)));
-    // The rest of the page is not to be taken again.
+    // The rest of the page must not be read again.
     [this.#page, this.#from] = [this.#page.slice(Number(seq - this.#from + 1n)), seq + 1n];
   }
 }
 
 /**
- * A recomputation that a process keeps: each comparison goes on where the one before ended, or begins anew where the log is
- * another one by now. Comparisons take turns.
+ * A recomputation that a process keeps: each comparison continues where the previous one ended, or starts again if the
+ * log is now another one. Comparisons take turns.
  */
 export class LedgerRecomputation {
   readonly #keys: readonly AuditKey[];
@@ -154,7 +154,7 @@ export class LedgerRecomputation {
   }
 
   /**
-   * @param snapshot runs a query on one moment of the database
+   * @param snapshot runs a query at one moment of the database
    * @param full recomputes from the first entry on
    */
   compare(
@@ -177,8 +177,8 @@ export class LedgerRecomputation {
 }
 
 /**
- * Compares what users and keys may do, and the configuration, with the entries about them. It passes over the trades,
- * however many there are, and over the seals, which the walk of the chain verifies.
+ * Compares the rights of users and keys, and the configuration, with the entries about them. Skips the trades, however
+ * many there are, and the seals, which the walk of the chain verifies.
  */
 export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; place: string }[]> {
   const rows = new LoggedRows();
@@ -196,7 +196,7 @@ export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; p
       const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload }) });
       if (entry) applyEntry(rows, entry);
     } catch {
-      // No key sealed what cannot be read.
+      // No key sealed an entry that cannot be read.
       into.differ({ check: "record", what: "audit", id: `entry ${seq}`, field: "payload", log: null, table: payload });
     }
   await compareStanding(sql, rows, into);

@@ -5,12 +5,12 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import { traderDays as daysOfTraders, marketHours } from "../rollups.ts";
 import { type CheckName, type Comparison, FIRST_PLACES } from "./checks.ts";
 
-/** A unit of time as a literal: the sums of a million trades wait for no conversion. */
+/** A unit of time as a literal, so that the sums of a million trades need no conversion. */
 const unit = (sql: ReadSql, ms: number) => sql.unsafe(String(ms));
 
 type PlaceRow = [place: string | null, stated: string | null, expected: string | null, difference: string];
 
-/** The sums that the database adds up itself: what escrows hold, what reports by hour and day read, and where the log ends. */
+/** Compares the sums that the database computes: the escrows, the reports by hour and day, and the end of the log. */
 export async function compareSums(sql: ReadSql, into: Comparison): Promise<void> {
   const rows = await sql<
     { name: CheckName; stated: string; expected: string; difference: string; rows: string; places: string }[]
@@ -54,8 +54,8 @@ export async function compareSums(sql: ReadSql, into: Comparison): Promise<void>
 }
 
 /**
- * `outstanding`, `hour_traded` and `day_traded`: what trades add up to, as escrows, hours and days see it. The trades are
- * read and grouped once, and the rest are sums of these groups.
+ * `outstanding`, `hour_traded` and `day_traded`: sums of trades for escrows, hours and days. The trades are read and
+ * grouped once, and the rest are sums of these groups.
  */
 function tradedSums(sql: ReadSql) {
   return sql`
@@ -90,7 +90,7 @@ function tradedSums(sql: ReadSql) {
 
 /**
  * `funded`: money in and out by provider and day.
- * The day as text: a broken time must be a difference, and not the end of the statement.
+ * The day is a text, so that a broken time becomes a difference and does not fail the statement.
  */
 function fundedSums(sql: ReadSql) {
   return sql`
@@ -108,8 +108,8 @@ function fundedSums(sql: ReadSql) {
 }
 
 /**
- * Per market: escrow = YES outstanding = NO outstanding, traders' shares being those of `outstanding`; 0 once settled. A
- * market has a row in both of its tables and an escrow has a market: what is missing counts as a dollar.
+ * Per market: escrow = YES outstanding = NO outstanding, traders' shares being those of `outstanding`; 0 once settled.
+ * A market has a row in both of its tables and an escrow has a market: a missing row counts as a dollar.
  */
 function escrows(sql: ReadSql) {
   return sql`
@@ -133,7 +133,7 @@ function escrows(sql: ReadSql) {
     )`;
 }
 
-/** What reports and history read by market and hour, against the trades, prices in millionths: an hour ends at its last trade's. */
+/** Compares the hourly rows with the trades, prices in millionths: an hour ends at its last trade's price. */
 function hours(sql: ReadSql) {
   return sql`
     hours as (
@@ -153,7 +153,7 @@ function hours(sql: ReadSql) {
     )`;
 }
 
-/** What reports read by trader, market and day, against the trades; a trade too few or too many counts as a dollar. */
+/** Compares the daily rows of traders and markets with the trades; a missing or surplus trade counts as a dollar. */
 function traderDays(sql: ReadSql) {
   return sql`
     trader_days as (
@@ -172,7 +172,7 @@ function traderDays(sql: ReadSql) {
     )`;
 }
 
-/** What reports read by provider and day, against the transfers. */
+/** Compares the daily rows of providers with the transfers. */
 function fundingDays(sql: ReadSql) {
   return sql`
     funding_days as (
@@ -189,7 +189,7 @@ function fundingDays(sql: ReadSql) {
     )`;
 }
 
-/** The journal's end against the head row. */
+/** Compares the journal's end with the head row. */
 function ends(sql: ReadSql) {
   return sql`
     ends as (

@@ -6,7 +6,7 @@ import { loggedEntry } from "../../replay/logged-rows.ts";
 import { type Recomputation, TRADES_PER_DIGEST, tradeLine } from "../../replay/recomputation.ts";
 import type { Comparison } from "./checks.ts";
 
-/** The columns of a trade's line; the last four are those of its tag. */
+/** The columns of a trade's line; the last four belong to its tag. */
 const COLUMNS = [
   ...["entry", "id", "marketId", "userId", "side", "amountUsd", "feeUsd", "shares", "costUsd", "yesPrice", "ts"],
   ...["symbol", "direction", "notional", "externalRef", "taggedMarketId"],
@@ -14,13 +14,13 @@ const COLUMNS = [
 const AMOUNTS = new Set(["amountUsd", "feeUsd", "shares", "costUsd"]);
 const TRADE_COLUMNS = 11;
 
-/** So many ranges that differ are looked into, which names the first places. */
+/** The most differing ranges that are compared row by row, to name the first places. */
 const MOST_RANGES = 20;
 
 /**
- * Compares the rows of trades and their tags with the entries, by a digest for each range of them. Whatever differs in a
- * digest is compared row by row.
- * @param to the last entry that was taken
+ * Compares the rows of trades and their tags with the entries, by a digest for each range. A range whose digest differs
+ * is compared row by row.
+ * @param to the last recomputed entry
  */
 export async function compareTrades(
   sql: ReadSql,
@@ -49,7 +49,7 @@ export async function compareTrades(
 
 const upTo = (sql: ReadSql, to: bigint) => sql`t.seq <= ${String(to)}::bigint`;
 
-/** The rows as `tradeLine` writes their entries. */
+/** The rows in the form in which `tradeLine` writes their entries. */
 function lines(sql: ReadSql, condition: ReturnType<typeof upTo>) {
   return sql`
     select t.seq,

@@ -1,19 +1,19 @@
 import type { ReadSql } from "../../postgres/connect.ts";
 
-/** A row that the audit log does not explain, or one that it states and that is missing. */
+/** A row that the audit log does not explain, or a missing row that the log states. */
 export interface Unexplained {
   table: string;
-  /** Which row, in words. */
+  /** The row, in words. */
   place: string;
 }
 
 const FIRST_PLACES = 5;
-/** How far apart the clocks of a tenant's servers and of its database may be. */
+/** How far the clocks of a tenant's servers and of its database may differ. */
 const CLOCK_SLACK_MS = 300_000;
 
 /**
- * Compares what the recomputation of the log leaves out: receipts and payments, whose movements the log states, and
- * rows that are numbered or dated by an entry. The log itself must have been verified before.
+ * Compares the rows that the recomputation leaves out: receipts and payments, whose movements the log states, and rows
+ * that an entry numbers or dates. The log must have been verified before.
  *
  * @returns the first places, of all tables
  */
@@ -39,8 +39,8 @@ export async function findUnexplained(sql: ReadSql): Promise<Unexplained[]> {
 }
 
 /**
- * What keeps a provider's event from counting twice. A deposit's receipt repeats its entry. Refunds and disputes are on
- * record under their payment's name and not their own, so their receipts are compared by sum with the payments.
+ * Compares the rows that keep a provider's event from counting twice. A deposit's receipt repeats its entry. Refunds
+ * and disputes are on record under their payment's name, so their receipts are compared by sum with the payments.
  */
 function receiptRows(sql: ReadSql) {
   return sql`
@@ -83,7 +83,7 @@ function receiptRows(sql: ReadSql) {
     )`;
 }
 
-/** What is known of a payment against what it moved: credited, taken back, and to whom. */
+/** Compares what is stored about a payment with its movements: credited, taken back, and to whom. */
 function paymentRows(sql: ReadSql) {
   return sql`
     told_payment as (
@@ -116,7 +116,7 @@ function paymentRows(sql: ReadSql) {
     )`;
 }
 
-/** The log is whole and no row lies behind its end or in the future. */
+/** The log is complete, and no row is after its end or in the future. */
 function logRows(sql: ReadSql) {
   const soon = sql`extract(epoch from clock_timestamp()) * 1000 + ${CLOCK_SLACK_MS}`;
   return sql`
@@ -137,7 +137,7 @@ function logRows(sql: ReadSql) {
     )`;
 }
 
-/** The latest instant of a log that is ahead of the database's clock, and what that clock shows; undefined for none. */
+/** The latest instant of a log that is ahead of the database's clock, and that clock's time; undefined otherwise. */
 export async function readFuture(sql: ReadSql): Promise<{ latest: number; now: number } | undefined> {
   const [row] = await sql<{ latest: number; now: number }[]>`
     select greatest((select max(ts) from head), (select max(swept_at) from oracle_sweep))::float8 as latest,

@@ -13,7 +13,7 @@ const toTag = rowReader({
   marketId: text(),
   side: text<Side>(),
   amountMicro: bigint(),
-  /** What the position holds now, and what it cost. */
+  /** The position's present shares, and their cost. */
   sharesMicro: bigint(),
   costMicro: bigint(),
 });
@@ -23,9 +23,9 @@ const toChange = rowReader({
   place: integer(),
   seq: whole(),
   amountMicro: bigint(),
-  /** Below zero in a sale. */
+  /** Negative for a sale. */
   sharesMicro: bigint(),
-  /** What the shares of a sale had cost; 0 in a purchase. */
+  /** The cost of a sale's shares; 0 for a purchase. */
   releasedMicro: bigint(),
 });
 type Change = ReturnType<typeof toChange>;
@@ -39,12 +39,12 @@ export interface HedgeSymbol {
   activeCostMicro: bigint;
 }
 
-/** Parts of a micro-dollar that the products of many sales are counted in. */
+/** The fraction of a micro-dollar in which products of many sales are computed. */
 const FINE = 10n ** 12n;
 
 /**
- * The hedge book by symbol: tagged purchases in markets not settled, since their position was last empty. A sale names no
- * purchase, so it takes from each the part of its cost that it takes from the position's.
+ * The hedge book by symbol: tagged purchases in unsettled markets since their position was last empty. A sale names no
+ * purchase, so it reduces each purchase's cost in the same proportion as the position's.
  */
 export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbol[]; now: number }> {
   const rows = await sql`
@@ -74,18 +74,18 @@ export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbo
     openTrades: own.length,
     longHedges: own.filter(({ direction }) => direction === "long").length,
     shortHedges: own.filter(({ direction }) => direction === "short").length,
-    // The interface's integers end at 2^53 - 1.
+    // The API's integers end at 2^53 - 1.
     totalNotionalMinor: Math.min(
       own.reduce((sum, { notionalMinor }) => sum + notionalMinor, 0),
       Number.MAX_SAFE_INTEGER,
     ),
-    // Rounded to the millionth of a micro-dollar first: three thirds of a dollar are a dollar.
+    // Rounded to the millionth of a micro-dollar first, so that three thirds of a dollar are a dollar.
     activeCostMicro: (own.reduce((sum, { fine }) => sum + fine, 0n) + FINE / 2_000_000n) / FINE,
   }));
   return { symbols: symbols.toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1)), now: await readClock(sql) };
 }
 
-/** The trades from the first tag on of the positions that were sold from since; the others keep the cost of their tags. */
+/** The trades since the first tag of positions with a later sale; other positions keep the full cost of their tags. */
 async function listChanges(sql: ReadSql, firstTags: readonly Tag[]): Promise<Change[]> {
   const column = (of: (tag: Tag) => string | number) => textArray(firstTags.map((tag) => String(of(tag))));
   const rows = await sql`
@@ -112,11 +112,11 @@ async function listChanges(sql: ReadSql, firstTags: readonly Tag[]): Promise<Cha
   return rows.map(toChange);
 }
 
-/** The tags of one position that are open, with what is left of their cost after the trades since the first. */
+/** The open tags of one position, with the remaining cost after the trades since the first tag. */
 function activeTags(tags: readonly Tag[], changes: readonly Change[]): (Tag & { fine: bigint })[] {
   const [first] = tags;
   if (!first || changes.length === 0) return tags.map((tag) => ({ ...tag, fine: tag.amountMicro * FINE }));
-  // From what is held now back to what was held before the first tag.
+  // Computes back from the present shares to those before the first tag.
   let sharesMicro = changes.reduce((left, change) => left - change.sharesMicro, first.sharesMicro);
   let costMicro = changes.reduce((left, change) => left - costOf(change), first.costMicro);
   const bySeq = new Map(tags.map((tag) => [tag.seq, tag]));

@@ -4,7 +4,7 @@ import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
 export interface TraderFilter {
-  /** Part of the id, in any case. */
+  /** Part of the id, in upper or lower case. */
   q?: string | undefined;
   state?: string | undefined;
   minScore?: number | undefined;
@@ -17,8 +17,8 @@ export interface TraderFilter {
 }
 
 /**
- * Users that match, by id. The indexes of states, places and scores serve those filters; a part of an id is looked for
- * in the index of ids, and an exposure is added up from the open positions of all users.
+ * Users that match, by id. The indexes of states, jurisdictions and scores serve those filters. A part of an id is
+ * searched in the index of ids, and exposures are summed from the open positions of all users.
  */
 export async function listTraderIds(sql: ReadSql, filter: TraderFilter): Promise<string[]> {
   const { q, state, minScore, maxScore, jurisdiction, minExposureMicro, after, limit } = filter;
@@ -38,12 +38,12 @@ export async function listTraderIds(sql: ReadSql, filter: TraderFilter): Promise
   return rows.map(({ id }) => id);
 }
 
-/** A country covers its subdivisions, as in the lists of a policy. */
+/** A country includes its subdivisions, as in the lists of a policy. */
 function isIn(sql: ReadSql, code: string) {
   return sql`(t.jurisdiction = ${code} or starts_with(t.jurisdiction, ${`${code}-`}))`;
 }
 
-/** Users without an open position are not among them. */
+/** Leaves out users without an open position. */
 function exposedTo(sql: ReadSql, leastMicro: bigint) {
   return sql`
          select p.trader_id
@@ -54,14 +54,14 @@ function exposedTo(sql: ReadSql, leastMicro: bigint) {
          having sum(p.cost_micro) >= ${String(leastMicro)}::bigint`;
 }
 
-/** Micro-dollars. */
+/** In micro-dollars. */
 export interface Money {
   balanceMicro: bigint;
   exposureMicro: bigint;
   owedMicro: bigint;
 }
 
-/** What these users have in their wallets and in markets that are not settled, and what they owe, in one statement. */
+/** Wallets, open positions and debts of these users, in one statement. */
 export async function readMoneyOf(sql: ReadSql, ids: readonly string[]): Promise<Map<string, Money>> {
   const rows = await sql<{ id: string; balance: string | null; exposure: string | null; owed: string | null }[]>`
     select u.id, a.balance_micro as balance, -o.balance_micro as owed, e.exposure
@@ -83,7 +83,7 @@ export async function readMoneyOf(sql: ReadSql, ids: readonly string[]): Promise
   );
 }
 
-/** How many users have passed their identity check without a place in it that is known. */
+/** How many users have passed an identity check without a known jurisdiction. */
 export async function countVerifiedOfUnknownPlace(sql: ReadSql): Promise<number> {
   const places = await sql<{ jurisdiction: string | null; users: number }[]>`
     select jurisdiction, count(*)::int4 as users

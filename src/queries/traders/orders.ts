@@ -11,7 +11,7 @@ const TRADE = {
   side: text<Side>(),
   amountMicro: bigint(),
   feeMicro: bigint(),
-  /** Negative when sold. */
+  /** Negative for a sale. */
   sharesMicro: bigint(),
   yesPricePpm: integer(),
   ts: whole(),
@@ -22,7 +22,7 @@ const toTrade = rowReader(TRADE);
 const tradeColumns = (sql: ReadSql) =>
   sql`t.seq, t.id, t.market_id, m.question, t.side, t.amount_micro, t.fee_micro, t.shares_micro, t.yes_price_ppm, t.ts`;
 
-/** A row of the journal, which keeps sold shares below zero and prices in millionths, as a fill. */
+/** Turns a row of the journal into a fill; the row has negative shares for a sale, and prices in millionths. */
 function fillOf<Stored extends { sharesMicro: bigint; yesPricePpm: number }>(stored: Stored) {
   const { sharesMicro, yesPricePpm, ...row } = stored;
   const action: "buy" | "sell" = sharesMicro < 0n ? "sell" : "buy";
@@ -81,12 +81,12 @@ function toOrder(row: Row) {
 const toRecord = rowReader({
   ...TRADE,
   traderId: text(),
-  /** Of the trade before it in this market; null for the first one. */
+  /** The price after the previous trade in this market; null for the first trade. */
   previousPricePpm: nullable(integer()),
   p0Ppm: integer(),
 });
 
-/** One trade of any user, with the price before it and its audit entry. Nothing indexes trades by market, so the price before it is looked for backwards. */
+/** A trade of any user, with the price before it and its audit entry. No index finds the previous trade of a market. */
 export async function findTradeRecord(sql: ReadSql, id: string) {
   const [row] = await sql`
     select ${tradeColumns(sql)}, t.trader_id, m.p0_ppm,

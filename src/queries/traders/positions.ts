@@ -24,12 +24,12 @@ const toPolicy = rowReader({
   ...POLICY_COLUMNS,
   now: whole(),
 });
-/** What the policy in force follows from, with the database's clock. */
+/** The stored parts of the policy in force, with the database's clock. */
 export type StoredPolicy = ReturnType<typeof toPolicy>;
 
 /**
- * A trader's positions in markets not settled, with what is needed to price them and to tell what selling them pays.
- * @returns the policy beside them, undefined where there are none
+ * A trader's positions in unsettled markets, with what is needed to price them and their sale.
+ * @returns also the policy; undefined without positions
  */
 export async function listOpenPositions(
   sql: ReadSql,
@@ -62,7 +62,7 @@ const toHeld = rowReader({
   ...PRICED,
 });
 
-/** The positions of several traders in markets not settled, in no order. */
+/** The positions of several traders in unsettled markets, unordered. */
 export async function listOpenPositionsOf(sql: ReadSql, traderIds: string[]): Promise<ReturnType<typeof toHeld>[]> {
   const rows = await sql`
     select p.trader_id, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
@@ -82,7 +82,7 @@ const toSettled = rowReader({
 });
 export type SettledPosition = ReturnType<typeof toSettled>;
 
-/** A trader's last positions in settled markets, newest first. What was sold before the end is not among them. */
+/** A trader's last positions in settled markets, newest first. Leaves out what was sold before the settlement. */
 export async function listSettledPositions(sql: ReadSql, traderId: string, limit: number): Promise<SettledPosition[]> {
   const rows = await sql`
     select p.market_id, m.question, p.side, b.outcome, p.shares_micro, p.cost_micro, b.settled_at

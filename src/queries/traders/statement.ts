@@ -6,35 +6,35 @@ import type { ReadSql, Row } from "../../postgres/connect.ts";
 
 export interface StatementRow {
   seq: number;
-  /** Which of the entry's transfers: a payment may repay what is owed and fill the wallet. */
+  /** Which transfer of the entry: a payment may repay a debt and fill the wallet. */
   leg: number;
-  /** ISO 8601, as the audit entry has it. */
+  /** In ISO 8601, as in the audit entry. */
   ts: string;
   type: string;
-  /** Positive into the wallet. */
+  /** Positive for money into the wallet. */
   amountMicro: bigint;
-  /** How much more the user owes; below 0 for what was repaid. It never was in the wallet. */
+  /** The increase of the user's debt, which never was in the wallet; negative for a repayment. */
   owedMicro: bigint;
-  /** Of the wallet after this entry. */
+  /** The wallet's balance after this entry. */
   balanceMicro: bigint;
-  /** Of the audit entry: what it is about. */
+  /** The audit entry's payload, which says what it is about. */
   payload: string;
 }
 
 export interface StatementQuery {
   traderId: string;
-  /** Its wallet's account. */
+  /** The account of the user's wallet. */
   wallet: string;
-  /** The account of what it owes. */
+  /** The account of the user's debt. */
   receivable: string;
-  /** Where to begin, with the balance after that entry; the newest unless given. */
+  /** The first entry of the page, with the balance after it; the newest entry unless given. */
   from?: { seq: number; leg: number; balanceMicro: bigint } | undefined;
   limit: number;
 }
 
 /**
- * Changes of a wallet and of what its user owes, newest first. Purchases come from the trader's trades, everything else
- * from partial indexes of the transfers that purchases do not enter. The balance is counted back from where the page begins.
+ * Changes of a wallet and of its user's debt, newest first. Purchases come from the trader's trades, everything else
+ * from partial indexes of the transfers without purchases. The balance is counted back from the first entry.
  */
 export async function listStatement(
   sql: ReadSql,
@@ -100,7 +100,7 @@ export async function listWithdrawals(sql: ReadSql, { status, before, limit }: W
   return rows.map((stored) => TABLES.withdrawal.decode(stored));
 }
 
-/** Whose withdrawal it is; undefined when there is none of this id. */
+/** The owner of a withdrawal; undefined for an unknown id. */
 export async function ownerOfWithdrawal(sql: ReadSql, id: string): Promise<string | undefined> {
   const [row] = await sql<{ trader_id: string }[]>`select trader_id from withdrawal where id = ${id}`;
   return row?.trader_id;

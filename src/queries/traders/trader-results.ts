@@ -14,7 +14,7 @@ const toResult = rowReader({
 });
 export type TraderResult = ReturnType<typeof toResult>;
 
-/** Sums over all traders of the period, those beyond the list included. */
+/** Sums over all traders of the period, including those beyond the list. */
 export interface TraderTotals {
   traders: number;
   trades: number;
@@ -23,10 +23,10 @@ export interface TraderTotals {
 }
 
 /**
- * Traders of the period by volume, with the result of their sales and settlements within it and of what they hold now.
- * One statement, so that every position is counted either as settled or as open, and one pass over the positions: their
- * day's sums, what they were worth when settled and what they are worth now, at the market's last price, to which
- * `trade.executed` has rounded it.
+ * Traders of the period by volume, with the result of their sales and settlements within it, and of their present
+ * holdings. One statement, so that every position counts as either settled or open. One pass over the positions: their
+ * day's sums, their value at settlement, and their value now at the market's last price, to which `trade.executed` has
+ * rounded it.
  */
 export async function listTraderResults(
   sql: ReadSql,
@@ -35,7 +35,7 @@ export async function listTraderResults(
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {
   const start = sql`${startMs}::bigint`;
   const isRecent = sql`p.day >= ${start}`;
-  // Whole shares and the rest apart: their product with the price would not always fit a bigint.
+  // Whole shares and the rest apart, because their product with the price may exceed a bigint.
   const gain = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000 - cost_micro`;
   const rows = await sql`
     with

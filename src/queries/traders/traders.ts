@@ -4,7 +4,7 @@ import type { Trader } from "../../engine/rows.ts";
 import { loadTraders } from "../../ledger/standing.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 
-/** Micro-dollars. */
+/** In micro-dollars. */
 export interface Wallet {
   balanceUsd: bigint;
   exposureUsd: bigint;
@@ -12,14 +12,14 @@ export interface Wallet {
   owedUsd: bigint;
 }
 
-/** A user's standing; undefined for one that has not been named yet. */
+/** A user's standing; undefined for a user whom no entry has named yet. */
 export async function readTrader(sql: ReadSql, traderId: string, isSealed: IsSealed): Promise<Trader | undefined> {
   return (await loadTraders(sql, [traderId], isSealed)).get(traderId);
 }
 
 /**
- * A user's money; zeros for one that has not been named yet. One statement, so that what a trade moves from the balance
- * into a position is never in both, nor in neither.
+ * A user's money; zeros for a user whom no entry has named yet. One statement, so that money that a trade moves from
+ * the balance into a position is never counted twice, nor left out.
  */
 export async function readWallet(sql: ReadSql, traderId: string): Promise<Wallet> {
   const [row] = await sql`

@@ -50,13 +50,14 @@ export function streamContent(): JsonObject {
 }
 
 /** What every delivery has in common. */
-export const SCHEME = `Signed after the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`, separated by
-spaces, each the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body>\`. Verify the bytes that arrived, and refuse a
-timestamp that is more than five minutes off. An event may arrive more than once, under the same \`webhook-id\`, and events
-may overtake each other: \`sequence\` tells their order.`;
+export const SCHEME = `Deliveries are signed by the Standard Webhooks scheme: \`webhook-signature\` holds one or more \`v1,<base64>\`,
+separated by spaces, each the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body>\`. Verify the bytes that arrived, and
+reject a timestamp that is more than five minutes off. An event may arrive more than once, with the same \`webhook-id\`, and
+events may arrive in another order: sort them by \`sequence\`.`;
 
-export const RETRIES = `Any 2xx within ten seconds takes the event. Redirects are not followed. Otherwise it is sent again after 5 s,
-30 s, 2 min, 10 min, 1 h, 6 h and 24 h, or later when \`Retry-After\` asks for it. 410 ends all deliveries to the receiver.`;
+export const RETRIES = `A 2xx within ten seconds accepts the event. The server follows no redirects. After any other response it sends the
+event again after 5 s, 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, or later if \`Retry-After\` asks for it. A 410 ends all
+deliveries to the receiver.`;
 
 const header = (name: string, description: string, example: string): JsonObject => ({
   name,

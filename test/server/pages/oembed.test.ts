@@ -34,7 +34,7 @@ describe("oEmbed", () => {
       provider_name: "Acme",
       provider_url: `${BASE}/`,
       width: 640,
-      height: 840,
+      height: 960,
       thumbnail_url: `${BASE}/m/mkt_a/image.png`,
       thumbnail_width: 1200,
       thumbnail_height: 630,
@@ -62,7 +62,7 @@ describe("oEmbed", () => {
     expect(flat.height).toBe(250);
     expect(flat.html).toContain("/embed/card?marketId=mkt_a&amp;");
     const odd = (await (await ask({ url, maxwidth: "-1", maxheight: "wide" })).json()) as Record<string, unknown>;
-    expect(odd).toMatchObject({ width: 640, height: 840 });
+    expect(odd).toMatchObject({ width: 640, height: 960 });
   });
 
   test.each([

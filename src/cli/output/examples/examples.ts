@@ -6,11 +6,11 @@ import { RECORD } from "./record.ts";
 /** A line of the shell that calls pmctl, without the program's name. */
 export interface Example {
   line: string;
-  /** What the line alone does not say. */
+  /** An explanation where the line alone does not say enough. */
   comment: string | undefined;
 }
 
-/** How many verbs of a noun its help shows an example of. */
+/** The most verbs of a noun with an example in its help. */
 const MOST_OF_A_NOUN = 6;
 
 /** All examples of the help, each for the command that it runs. A test runs them in this order on one tenant. */
@@ -32,7 +32,7 @@ function parseExamples(text: string): Example[] {
 }
 
 /**
- * The examples of a command; of a noun also the first of each of its verbs.
+ * The examples of a command; of a noun also the first example of each of its verbs.
  * @param path the command's words; empty for the program itself
  */
 export function examplesOf(path: string, verbs: readonly string[]): readonly Example[] {
@@ -42,7 +42,7 @@ export function examplesOf(path: string, verbs: readonly string[]): readonly Exa
   const first = verbs.flatMap((verb) => below.filter((example) => verbOf(example) === verb).slice(0, 1));
   const ofVerbs = below.filter((example) => first.includes(example)).slice(0, MOST_OF_A_NOUN);
   const shown = [...own, ...ofVerbs];
-  // A noun with a single verb shows what that has.
+  // A noun with a single verb shows that verb's examples.
   return shown.length < 2 ? below.slice(0, 2) : shown;
 }
 
@@ -50,7 +50,7 @@ function runs(line: string, path: string): boolean {
   return path === "" || `${line} `.startsWith(`${path} `);
 }
 
-/** What the help of a command ends with. */
+/** The end of a command's help. */
 export function examplesHelp(path: string, verbs: readonly string[]): string {
   const lines = examplesOf(path, verbs).flatMap(({ line, comment }) => [
     ...(comment === undefined ? [] : [`  ${comment}`]),

@@ -1,4 +1,3 @@
-import { reservedHeight } from "../../../domain/embed/snippet.ts";
 import { Fault } from "../../../domain/fault.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
@@ -7,8 +6,9 @@ import { FOR_ALL, tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
 import { absolute, type MarketSite, marketById, marketPath, routeForAll } from "./site.ts";
 
-/** Of the frame, in CSS pixels, unless the consumer has less room. */
+/** Of the frame, in CSS pixels, unless the consumer has less room. It cannot grow, so it has room for a long question. */
 const WIDTH_PX = 640;
+const HEIGHTS_PX = { market: 960, card: 290 };
 /** In less height a market's card is shown, which has all in sight. */
 const LEAST_MARKET_PX = 400;
 /** The pictures that a consumer may show instead, the larger one first. */
@@ -38,7 +38,7 @@ async function oembedAnswer(site: MarketSite, exchange: Exchange): Promise<Answe
   const room = { width: roomIn(query, "maxwidth"), height: roomIn(query, "maxheight") };
   const view = room.height < LEAST_MARKET_PX ? "card" : "market";
   const width = Math.min(WIDTH_PX, room.width);
-  const height = Math.min(reservedHeight(view, width), room.height);
+  const height = Math.min(HEIGHTS_PX[view], room.height);
   const thumbnail = THUMBNAILS.find((one) => one.width <= room.width && one.height <= room.height) ?? THUMBNAILS[1];
   const home = absolute(site, exchange, "/");
   const body = JSON.stringify({
@@ -74,7 +74,7 @@ function frameMarkup(src: string, { width, height, title }: { width: number; hei
   return `<iframe src="${escapeHtml(src)}" width="${width}" height="${height}" title="${escapeHtml(title)}" sandbox="${SANDBOX}" loading="lazy" referrerpolicy="origin" style="border:0;max-width:100%"></iframe>`;
 }
 
-function framePath(view: string, marketId: string, locale: string | null): string {
+function framePath(view: keyof typeof HEIGHTS_PX, marketId: string, locale: string | null): string {
   return `/embed/${view}?${new URLSearchParams({ marketId, theme: "auto", ...(locale ? { locale } : {}) })}`;
 }
 
