@@ -1,11 +1,11 @@
-// Bundles src/embed/ to dist/assets/: the loader that publishers include, the frame with its parts, and the pages' own.
+// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-/** package.json says that no module has side effects, which is true of what it publishes; this one has, and is for them alone. */
+/** package.json says that no module has side effects. That holds for published modules; this one has some. */
 const keepLocale = {
   name: "keep-locale",
   setup({ onResolve }) {
@@ -17,7 +17,7 @@ const keepLocale = {
 const USUAL = { bundle: true, minify: true, write: false, target: "es2022", legalComments: "none" };
 const JSX = { jsx: "automatic", jsxImportSource: "preact" };
 
-/** A style sheet that a script imports is a text, which it gives to the browser itself: no request, and nothing inline. */
+/** Turns an imported style sheet into a text, which the script gives to the browser: no request, nothing inline. */
 const styleAsText = {
   name: "style-as-text",
   setup({ onLoad }) {
@@ -31,7 +31,7 @@ async function bundle(entry, options = {}) {
 }
 
 /**
- * Of the message files, the loader needs the few messages that its own words name; the rest are for frames.
+ * Keeps only the messages that the loader's own texts name; frames need the rest.
  * @param text the source that names them, each as a literal
  */
 function onlyMessagesOf(text) {
@@ -49,9 +49,9 @@ function onlyMessagesOf(text) {
 }
 
 /**
- * Makes one file that runs as a classic script and as a module, which may not even spell `export` and `import.meta` alike. To a
- * script `await` is a name, so that `/` divides and what follows is a comment in a list; to a module `await` takes a regular
- * expression, after which its own statements come, up to a comment (ECMA-262, 12.7 and 13.1).
+ * Makes one file that runs as a classic script and as a module, which may not even contain `export` and `import.meta`
+ * alike. In a script `await` is a name, so `/` divides, and the rest is a comment in a list. In a module `await` takes
+ * a regular expression, then its own statements follow, up to a comment (ECMA-262, 12.7 and 13.1).
  */
 function asScriptAndModule(text) {
   const forModules = (statements) => `typeof await/[/*]/;${statements}//*/0];\n`;
@@ -63,8 +63,8 @@ function asScriptAndModule(text) {
 }
 
 /**
- * Bundles an entry of the frame to files whose names hold a hash of their contents, and returns the entry's name. What it
- * imports by `import()` becomes files of their own.
+ * Bundles an entry of the frame into files with a hash of their contents in the name, and returns the entry's name.
+ * Modules that it loads by `import()` become files of their own.
  */
 async function bundleParts(entry, folder, options = {}) {
   const { metafile, outputFiles } = await build({
@@ -94,7 +94,7 @@ async function bundleParts(entry, folder, options = {}) {
   return basename(entryFile);
 }
 
-/** Names by role, so that the server finds what was built: see `src/server/pages/assets.ts`. */
+/** Names by role, with which the server finds the built files: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
   const parts = path("dist/assets/parts");

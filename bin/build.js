@@ -18,12 +18,12 @@ const { buildDocs, buildSite } = await import("./docs.js");
 buildDocs(root);
 buildSite(root);
 write("commit", commit());
-// Last, so that an interrupted build is a stale one.
+// Written last, so that an interrupted build counts as stale.
 write("fingerprint", sourceFingerprint(root));
 
 /**
- * The commit that is checked out, short as people read it; sources that lie in another project's checkout are not its. A
- * build without the repository, as of an image, is told.
+ * The short name of the checked-out commit. Sources within another project's checkout have none; a build without the
+ * repository, such as of an image, gets its name from outside.
  */
 function commit() {
   if (/^[0-9a-f]{7,40}$/.test(process.env.PMCTL_COMMIT ?? "")) return process.env.PMCTL_COMMIT;

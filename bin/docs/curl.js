@@ -1,6 +1,6 @@
 // Commands that send the examples of operations.
 
-/** The variables of the shell that the commands take secrets from; none of them is ever written out. */
+/** The shell variables with the secrets of the commands. No secret is ever written out. */
 export const VARIABLES = {
   PUBLIC_API_KEY: "a public key",
   ADMIN_API_KEY: "an admin key, which acts for users too",
@@ -9,11 +9,11 @@ export const VARIABLES = {
   STRIPE_WEBHOOK_SECRET: "the signing secret of the endpoint at Stripe",
 };
 
-/** Up to this many characters a body is written on one line. */
+/** The longest body that is written on one line. */
 const SHORT = 64;
 
 /**
- * A command that sends the operation's example, for a POSIX shell with curl, and openssl where a provider signs.
+ * A command that sends the operation's example, for a POSIX shell with curl, and with openssl where a provider signs.
  * @param baseUrl of the tenant
  */
 export function curlOf({ path, method, operation }, baseUrl) {
@@ -40,7 +40,7 @@ function bodyOf({ requestBody }) {
   return content?.example;
 }
 
-/** The first way to be let in; an operation with an optional user is called without one. */
+/** The first security scheme; the example of an operation with an optional user has none. */
 function schemeOf({ security }) {
   const [way] = security;
   return way ? Object.keys(way).join("+") : "";
@@ -63,7 +63,7 @@ function credentialsOf({ "x-scope": scope }, scheme) {
   }
 }
 
-/** The address with the example's values in its path, and those query fields that are required. */
+/** The address with the example's values in its path, and with the required query fields. */
 function addressOf(path, { parameters }, baseUrl) {
   const fields = (parameters ?? []).filter(({ required }) => required === true);
   const filled = path.replace(/\{(\w+)\}/g, (_, name) =>
@@ -81,7 +81,7 @@ function written(body) {
   return line.length > SHORT ? JSON.stringify(body, null, 2).replaceAll("\n", "\n  ") : line;
 }
 
-/** As one word of a POSIX shell. */
+/** Quotes a text as one word of a POSIX shell. */
 function quoted(text) {
   return /^[\w/.:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -6,7 +6,7 @@ import { CATALOGUES } from "../../dist/locales/catalogues.js";
 import { DOCS_ADDRESS } from "../../dist/server/pages/docs.js";
 import { text } from "./html.js";
 
-/** What each view and form is called where it is chosen. */
+/** The labels of views and forms in the configurator. */
 const WORDS = {
   market: "one market",
   markets: "list of markets",
@@ -38,7 +38,7 @@ export function embedPage(root, assets) {
   };
 }
 
-/** A server has its own pages and the guide's own headings; the project's other documents are not there. */
+/** A server has its own pages and this guide's headings, but not the project's other documents. */
 function placeAtServer(href) {
   if (href.startsWith(`${DOCS_ADDRESS}/`)) return href.slice(DOCS_ADDRESS.length);
   return href.startsWith("#") ? href : undefined;

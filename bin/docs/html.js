@@ -1,4 +1,4 @@
-// Parts of pages, and the document around them.
+// Parts of pages, and the HTML document around them.
 import { escapeHtml as text } from "../../dist/server/pages/html.js";
 
 export { text };
@@ -8,12 +8,12 @@ export function prose(value) {
   return text(value ?? "").replace(/`([^`]+)`/g, "<code>$1</code>");
 }
 
-/** A phrase, such as the meaning of an error, as a sentence. */
+/** Turns a phrase, such as the meaning of an error, into a sentence. */
 export function sentence(phrase) {
   return `${phrase.charAt(0).toUpperCase()}${phrase.slice(1)}.`;
 }
 
-/** Paragraphs are parted by empty lines. */
+/** Turns text with empty lines between paragraphs into HTML. */
 export function paragraphs(value) {
   return value
     .split("\n\n")
@@ -22,7 +22,7 @@ export function paragraphs(value) {
     .join("");
 }
 
-/** Rows of cells that are HTML already; the first cell of a row is its heading. */
+/** A table of cells that contain HTML; the first cell of a row is its heading. */
 export function table(heads, rows) {
   const head = heads.map((cell) => `<th scope="col">${cell}</th>`).join("");
   const body = rows.map(
@@ -31,14 +31,14 @@ export function table(heads, rows) {
   return `<table><thead><tr>${head}</tr></thead><tbody>${body.join("")}</tbody></table>`;
 }
 
-/** A block of text as it is; it can be reached by keyboard, because it may have to be scrolled. */
+/** A block of preformatted text, reachable by keyboard because it may need scrolling. */
 export function block(content, label) {
   return `<pre tabindex="0" role="region" aria-label="${text(label)}"><code>${text(content)}</code></pre>`;
 }
 
 /**
- * A whole document around a page, with `common` as its style: its `path`, `title`, `content` (HTML), `parts` (links below its own in the menu), `style` (more
- * CSS) and `end` (HTML at the end of the document, such as scripts).
+ * The HTML document around a page, with `common` as its style. A page has `path`, `title`, `content` (HTML), `parts`
+ * (links below its own in the menu), `style` (more CSS) and `end` (HTML at the end of the document, such as scripts).
  */
 export function documentOf(page, reference, common) {
   const title = page.path === "/docs" ? `${reference.title} API` : page.title;

@@ -7,7 +7,7 @@ import { usedComponents } from "../../dist/server/openapi/openapi-schemas.js";
 import { curlOf } from "./curl.js";
 import { block, paragraphs, pathOf, prose, table, text } from "./html.js";
 
-/** The OpenAPI document as its pages read it: operations by tag with the types that they name, events, and the address. */
+/** The OpenAPI document for its pages: operations by tag with the types that they use, events, and the address. */
 export function referenceOf(document) {
   const { info, servers, tags, paths, webhooks, components } = document;
   const schemas = components?.schemas ?? {};
@@ -16,7 +16,7 @@ export function referenceOf(document) {
   );
   const groups = tags.map(({ name, description }) => {
     const members = operations.filter(({ tag }) => tag === name);
-    // The refusals' type is told of once, in the introduction.
+    // The introduction alone explains the errors' type.
     const { Error: _, ...types } = usedComponents({ members }, schemas);
     return { name: String(name), description: String(description), operations: members, types };
   });
@@ -48,7 +48,7 @@ function describe(path, method, operation) {
   };
 }
 
-/** The operations of one tag, each with a command that runs, and the types that they name. */
+/** The operations of one tag, each with a command that runs, and the types that they use. */
 export function groupPage(group, { baseUrl }) {
   const { name, description, operations, types } = group;
   return {
@@ -64,7 +64,7 @@ export function groupPage(group, { baseUrl }) {
   };
 }
 
-/** What receivers of events are sent. */
+/** The events that receivers get. */
 export function webhooksPage({ events, eventTypes }) {
   return {
     path: "/docs/webhooks",
@@ -123,7 +123,7 @@ function parametersOf({ parameters }) {
   return rows.length === 0 ? "" : `<h4>Parameters</h4>${table(["Name", "In", "Type", "Meaning"], rows)}`;
 }
 
-/** The example is in the command above; here are the fields. */
+/** The fields of the body; the command above has an example. */
 function bodyOf({ requestBody }) {
   const content = requestBody === undefined ? undefined : jsonOf(requestBody);
   return content ? `<h4>Body</h4>${shapeOf(content.schema)}` : "";
@@ -144,7 +144,7 @@ function jsonOf({ content }) {
   return content?.["application/json"];
 }
 
-/** Codes alone: one page explains what each means. */
+/** Only the codes, because one page explains them. */
 function refusalsOf({ refusals, operation }) {
   const items = refusals.map((code) => {
     const statuses = Object.entries(operation.responses)
@@ -181,13 +181,13 @@ export function typeArticle(name, schema) {
   )}</article>`;
 }
 
-/** The fields of an object that has no name of its own, else its type. */
+/** The fields of an object without a name of its own, else its type. */
 export function shapeOf(schema) {
   const rows = fieldsOf(schema);
   return rows.length > 0 ? table(FIELD_HEADS, rows) : `<p>${typeOf(schema)}</p>`;
 }
 
-/** A line for each field; those of an object within it come after it, as `selection.side` and `tiers[].minScore`. */
+/** A line for each field. The fields of an inner object follow it, as `selection.side` and `tiers[].minScore`. */
 function fieldsOf(schema, within = "") {
   const required = schema.required ?? [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {

@@ -101,7 +101,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
       rule: "maxTradeUsd",
       refused: { trades: 0, usd: 0 },
       admittedUsers: null,
-      note: `refusals are not recorded; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
+      note: `failed trades are not recorded; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
     });
   const capsChange = differs(before, after, ({ policy: { maxUserExposureUsd, suitabilityThresholds } }) => [
     maxUserExposureUsd,
@@ -114,7 +114,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
       ? [`${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`]
       : []),
     ...(usersAtCap > 0 ? [`${usersAtCap} were at their old cap`] : []),
-    "refusals are not recorded",
+    "failed trades are not recorded",
   ];
   rules.push({
     rule: "maxUserExposureUsd",
