@@ -79,13 +79,16 @@ export async function listUnrecordedClosings(sql: ReadSql, limit: number): Promi
   return rows.map(({ id }) => id);
 }
 
-/** How many unsettled markets are past their closing time, and the one that has waited longest. */
+/** How long after a market's closing its oracle may take to settle it. */
+const SETTLING_MS = 60_000;
+
+/** How many markets are unsettled a minute after their closing, and the one that has waited longest. */
 export async function countUnsettled(sql: ReadSql): Promise<{ count: number; oldest: string | null }> {
   const [row] = await sql`
     select count(*)::int4 as count, (array_agg(m.id order by m.close_at, m.id))[1] as oldest
       from book b
       join market m on m.id = b.market_id
      where b.status <> 'settled'
-       and m.close_at <= ${nowMs(sql)}`;
+       and m.close_at <= ${nowMs(sql)} - ${SETTLING_MS}::int8`;
   return { count: row?.count ?? 0, oldest: row?.oldest ?? null };
 }

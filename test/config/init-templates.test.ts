@@ -131,7 +131,7 @@ describe(".env", () => {
     expect(content.startsWith(`${existing}\n`)).toBe(true);
     expect(parseEnv(content)).toMatchObject({ OTHER: "1", ACME_JWT_SECRET: "mine", ACME_AUDIT_KEY: "" });
     expect(content.match(/^ACME_ADMIN_KEY=sk_/gm)).toHaveLength(1);
-    expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("node_modules\n.env\n.pmctl/\n");
+    expect(readFileSync(join(directory, ".gitignore"), "utf8")).toBe("node_modules\n.env\n.pmctl/\n*.backup.gz*\n");
   });
 });
 

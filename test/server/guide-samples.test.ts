@@ -128,7 +128,7 @@ describe.each([
 
   test("takes a signed event once, and answers 401 to one whose body or time was changed", async ({ skip }) => {
     skip(!there, NO_PYTHON);
-    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: "0" };
+    const env = { ...process.env, EVENTS_SECRET: secret, PORT: "0" };
     child = spawn(program, [SAMPLES + file], { env, stdio: ["ignore", "pipe", "inherit"] });
     const lines = createInterface(child.stdout as NodeJS.ReadableStream)[Symbol.asyncIterator]();
     const port = String((await lines.next()).value).split(" ")[1] ?? "";

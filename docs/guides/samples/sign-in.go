@@ -76,9 +76,16 @@ func main() {
 	if len(os.Args) > 1 {
 		user = os.Args[1]
 	}
-	var markets []struct{ ID string }
-	call("GET", "/v1/markets?limit=1", nil, nil, &markets)
-	order := map[string]any{"marketId": markets[0].ID, "selection": map[string]string{"side": "yes"}, "amount": 5}
+	var markets []struct{ ID, CloseAt string }
+	call("GET", "/v1/markets", nil, nil, &markets)
+	// Of the first page, the one that trades longest.
+	market := markets[0]
+	for _, each := range markets {
+		if each.CloseAt > market.CloseAt {
+			market = each
+		}
+	}
+	order := map[string]any{"marketId": market.ID, "selection": map[string]string{"side": "yes"}, "amount": 5}
 	// One key for each purchase that a person asks for; a repeat sends the same key.
 	key := make([]byte, 16)
 	rand.Read(key)

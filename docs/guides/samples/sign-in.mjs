@@ -32,7 +32,9 @@ async function call(method, path, body, headers = {}) {
 }
 
 const user = process.argv[2] ?? "alice";
-const [market] = await call("GET", "/v1/markets?limit=1");
+const markets = await call("GET", "/v1/markets");
+// Of the first page, the one that trades longest.
+const market = markets.reduce((one, other) => (one.closeAt > other.closeAt ? one : other));
 const order = { marketId: market.id, selection: { side: "yes" }, amount: 5 };
 // One key for each purchase that a person asks for; a repeat sends the same key.
 const trade = await call("POST", "/v1/trade", order, {

@@ -36,7 +36,7 @@ def call(method: str, path: str, body=None, **headers):
 
 
 user = sys.argv[1] if len(sys.argv) > 1 else "alice"
-market = call("GET", "/v1/markets?limit=1")[0]
+market = max(call("GET", "/v1/markets"), key=lambda each: each["closeAt"])  # of the first page, the one that trades longest
 order = {"marketId": market["id"], "selection": {"side": "yes"}, "amount": 5}
 # One key for each purchase that a person asks for; a repeat sends the same key.
 trade = call("POST", "/v1/trade", order, authorization=f"Bearer {user_token(user)}", **{"idempotency-key": str(uuid.uuid4())})

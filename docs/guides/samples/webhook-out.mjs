@@ -2,7 +2,8 @@
 import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
 
-const webhook = new Webhook(process.env.WEBHOOK_SECRET); // whsec_ and base64, as in the tenant file's secret
+const SECRET = process.env.EVENTS_SECRET; // the tenant file's secret: behind whsec_ it is base64, otherwise the key as it is
+const webhook = SECRET.startsWith("whsec_") ? new Webhook(SECRET) : new Webhook(SECRET, { format: "raw" });
 const seen = new Set(); // keep this in your database
 
 const server = createServer(async (request, response) => {

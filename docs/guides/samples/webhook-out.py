@@ -2,7 +2,8 @@
 import base64, hashlib, hmac, json, os, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))  # the tenant file's secret
+SECRET = os.environ["EVENTS_SECRET"]  # the tenant file's secret: behind whsec_ it is base64, otherwise the key as it is
+KEY = base64.b64decode(SECRET[6:]) if SECRET.startswith("whsec_") else SECRET.encode()
 seen = set()  # keep this in your database
 
 

@@ -57,22 +57,23 @@ function what({ kind, method, route, status, message }: LogLine): string {
   return kind === "access" ? `${method} ${route} ${status}${message === null ? "" : `: ${message}`}` : (message ?? "");
 }
 
-const view: View<readonly LogLine[], LogLine> = {
+/** @param isOfRequest whether the lines are a single request's: then a narrow screen shows each of them whole */
+const view = (isOfRequest: boolean): View<readonly LogLine[], LogLine> => ({
   kind: "list",
   rows: (lines) => lines,
   columns: [
     { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "LEVEL", cell: ({ level }) => level, whole: true },
-    { title: "WHAT", cell: what, least: 30 },
+    { title: "WHAT", cell: what, ...(isOfRequest ? { whole: true } : { least: 30 }) },
     { title: "MS", cell: ({ durationMs }) => (durationMs === null ? "-" : durationMs.toFixed(1)), align: "right" },
     { title: "KEY", cell: ({ key }) => orDash(key), optional: true },
     { title: "REQUEST", cell: ({ requestId }) => orDash(requestId), whole: true, optional: true },
   ],
   empty: "No line matches.",
-};
+});
 
 async function runLogs(folder: string, options: LogsOptions, { output }: Io): Promise<void> {
-  await output.print((await lastLines(folder, options)).lines, view);
+  await output.print((await lastLines(folder, options)).lines, view(options.request !== undefined));
 }
 
 /** The last lines that match. Holds no more than these, however long the log is. */
