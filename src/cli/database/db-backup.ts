@@ -114,18 +114,22 @@ export function registerBackup(noun: Command, host: Host): void {
 
 /** The help warns where an operator decides: backups are plain text, because a lost age key would lose all of them. */
 const BACKUP_NOTE = `
-The file is authenticated with the tenant's audit key: a restore refuses a file that was changed. It is encrypted only
-with --encrypt-to, because a backup whose key is lost cannot be restored. Without it people's trades, names and balances
-are in clear text, and only the file's mode (0600) protects them. Encrypt what leaves the machine; any of the recipients
-can decrypt it, with pmctl or with age itself.`;
+The file is authenticated with the tenant's audit key: a restore refuses a file
+that was changed. It is encrypted only with --encrypt-to. Losing the key means
+losing the backup. Without encryption, trades, names and balances are in clear
+text, and only the file's mode (0600) protects them: encrypt each file that
+leaves the machine. Any of the recipients can decrypt it, with pmctl or with age.`;
 
 const RESTORE_NOTE = `
-Everything is verified before anything is replaced: the file under the audit key, the chain, and every row against the
-chain. The replaced database is kept under another name, and the restored log says that it was restored.
+pmctl verifies everything before it replaces anything: the file under the audit
+key, the chain, and every row against the chain. It keeps the replaced database
+under another name, and records the restore in the restored log.
 
-With --into VARIABLE nothing is replaced: the backup goes into the new, empty database at the address in that variable, whose
-login must own it, and the ledger is reconciled, the chain verified and held against all known anchors there. Exit code 8
-when one of these fails. The tenant goes on with its own database until its file names the new one.`;
+With --into VARIABLE it replaces nothing: the backup goes into the new, empty
+database at the address in that variable, whose login must own it. There pmctl
+reconciles the ledger and compares the chain with all known anchors. If one of
+these checks fails, the exit code is 8. The tenant uses its own database until
+its file names the new one.`;
 
 /** Takes only a variable's name, because the address holds a password, and errors print what was given. */
 function variable(value: string): string {

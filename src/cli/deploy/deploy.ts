@@ -73,8 +73,9 @@ const view: View<FileState[], FileState> = {
 };
 
 const NOTE = `
-What is to differ goes into the engine's own place for it: a drop-in of systemd, compose.override.yaml, an overlay of
-kustomize, PGBACKREST_* and PATRONI_* variables. A file that was changed itself is written anew only with --yes.`;
+Put your changes where each engine has a place for them: a drop-in of systemd,
+compose.override.yaml, an overlay of kustomize, PGBACKREST_* and PATRONI_*
+variables. pmctl overwrites a file that you edited only with --yes.`;
 
 export function register(noun: Command, host: Host): void {
   host.add<RenderOptions>(
