@@ -90,7 +90,7 @@ describe("of an applied tenant", () => {
     const other = { ACME_AUDIT_KEY: "the audit key of another log, long enough" };
     const keys = [auditKey((await operator.secrets()).ACME_AUDIT_KEY ?? ""), auditKey(other.ACME_AUDIT_KEY)];
     const [ours, wrong] = keys.map(({ id }) => id);
-    const both = new RegExp(`key ${ours}, .* given: ${wrong}`);
+    const both = new RegExp(`key ${ours}, .* given keys?: ${wrong}`);
     for (const kind of ["chain", "drift"]) {
       const { exitCode, stdout } = await operator.runWith(other, "inbox", "--kind", kind, "-o", "json");
       const items: InboxItem[] = JSON.parse(stdout);
