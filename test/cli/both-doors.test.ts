@@ -235,13 +235,13 @@ describe("over the database and over HTTP", () => {
         expect(await side.raw(...line, "--via", via)).toMatchObject({ code: 0, stdout: first.stdout });
       expect(await side.newestSeq()).toBe(seq);
     }
-    const withdrawal = (user: string) => [
-      ...["funding", "request", "--user", user, "--amount", "1", "--yes", "--idempotency-key", "out"],
+    const withdrawal = (amount: string) => [
+      ...["funding", "request", "--user", "kim", "--amount", amount, "--yes", "--idempotency-key", "out"],
     ];
-    expect((await side.raw(...withdrawal("kim"))).code).toBe(0);
+    expect((await side.raw(...withdrawal("1"))).code).toBe(0);
     const others = [
       credit("opening", 8),
-      withdrawal("bob"),
+      withdrawal("2"),
       [...policy.slice(0, 5), "3h", ...policy.slice(6)],
       ["user", "restrict", "kim", "--idempotency-key", "calm"],
     ];
