@@ -113,7 +113,10 @@ export function planInit({ tenant, template, ci = "none", baseUrl, ports, makeSe
     shared(
       ".gitignore",
       0o644,
-      [".env", ".pmctl/", "*.backup.gz*"].map((text) => ({ text, isIn: (content) => content.split(/\r?\n/).includes(text) })),
+      [".env", ".pmctl/", "*.backup.gz*"].map((text) => ({
+        text,
+        isIn: (content) => content.split(/\r?\n/).includes(text),
+      })),
     ),
     shared(
       ".env",

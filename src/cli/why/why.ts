@@ -114,5 +114,8 @@ function notFound(id: string, isServer: boolean): Fault {
     ? "a server process remembers its last 10,000 refused changes and 1,000 refused user tokens, until it ends"
     : "only the running server remembers refused requests, and none was asked: name it with --url";
   const logged = `a request of any kind, such as a webhook, is in pmctl logs --request ${id}`;
-  return new Fault("NOT_FOUND", `${JSON.stringify(id)} is neither a trade nor a remembered request; ${hint}; ${logged}`);
+  return new Fault(
+    "NOT_FOUND",
+    `${JSON.stringify(id)} is neither a trade nor a remembered request; ${hint}; ${logged}`,
+  );
 }
