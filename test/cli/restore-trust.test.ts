@@ -127,8 +127,8 @@ describe("a file that is not what was written replaces nothing", () => {
     ["followed by itself", /damaged/, (packed) => Buffer.concat([packed, packed])],
     ["followed by an empty member", /damaged/, (packed) => Buffer.concat([packed, gzipSync("")])],
     ["continued within", /damaged/, (packed) => gzipSync(Buffer.concat([gunzipSync(packed), Buffer.from("\n")]))],
-    ["empty", /no backup/, () => Buffer.alloc(0)],
-    ["one byte", /no backup/, () => Buffer.from([0x1f])],
+    ["empty", /not a pmctl backup/, () => Buffer.alloc(0)],
+    ["one byte", /not a pmctl backup/, () => Buffer.from([0x1f])],
   ])("%s", async (_what, words, change) => {
     const { file } = await scene.backup();
     writeFileSync(file, change(readFileSync(file)));
@@ -158,7 +158,7 @@ describe("a file that is not what was written replaces nothing", () => {
       (text) => text.replace(/"hash":"[0-9a-f]{64}"/, `"hash":"${"0".repeat(64)}"`),
     ],
     ["a count that is not the head's", "does not end with", (text) => text.replace(/"count":\d+/, '"count":2')],
-    ["a time that is none", "no backup", (text) => text.replace(/"created":"[^"]*"/, '"created":"\\u001b[2J"')],
+    ["a time that is none", "not a pmctl backup", (text) => text.replace(/"created":"[^"]*"/, '"created":"\\u001b[2J"')],
     [
       "two tables whose rows were swapped",
       "damaged",
@@ -167,13 +167,13 @@ describe("a file that is not what was written replaces nothing", () => {
   ])("that states %s, key and all", async (_what, words, change) => {
     const { file } = await scene.backup();
     forge(file, change);
-    await expectRefused(file, words === "no backup" ? 6 : 8, words);
+    await expectRefused(file, words === "not a pmctl backup" ? 6 : 8, words);
   });
 
   test("a backup of another tenant, key and all", async () => {
     const { file } = await scene.backup();
     forge(file, (text) => text.replace('"tenant":"acme"', '"tenant":"globex"'));
-    await expectRefused(file, 6, /backup of .*globex/);
+    await expectRefused(file, 6, /backup is of .*globex/);
   });
 });
 
