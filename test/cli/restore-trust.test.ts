@@ -158,7 +158,11 @@ describe("a file that is not what was written replaces nothing", () => {
       (text) => text.replace(/"hash":"[0-9a-f]{64}"/, `"hash":"${"0".repeat(64)}"`),
     ],
     ["a count that is not the head's", "does not end with", (text) => text.replace(/"count":\d+/, '"count":2')],
-    ["a time that is none", "not a pmctl backup", (text) => text.replace(/"created":"[^"]*"/, '"created":"\\u001b[2J"')],
+    [
+      "a time that is none",
+      "not a pmctl backup",
+      (text) => text.replace(/"created":"[^"]*"/, '"created":"\\u001b[2J"'),
+    ],
     [
       "two tables whose rows were swapped",
       "damaged",
