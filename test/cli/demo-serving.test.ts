@@ -76,7 +76,7 @@ describe("a demo that serves", () => {
 
   test("names them as programs on its page", async () => {
     const page = await (await fetch(printed.playgroundUrl)).text();
-    expect(page).toMatch(/The programs <b>carol<\/b>.*invented money/);
+    expect(page).toMatch(/The programs <b>carol<\/b>.*play money/);
   });
 
   test("prints the addresses of the documents and of two markets; the oracle settles one of them within two minutes", async () => {

@@ -90,7 +90,7 @@ test("an import that is not what the file says is refused, and no file is writte
   const text = await readFile(file, "utf8");
   for (const [from, to, problem] of [
     [/^category: .*$/m, "category: sports", "category never changes: state it as it is"],
-    [id, "mkt_nosuch", "no market mkt_nosuch"],
+    [id, "mkt_nosuch", "no unsettled market mkt_nosuch"],
   ] as const) {
     await writeFile(file, text.replace(from, to));
     expect(await run("apply")).toMatchObject({ code: 3, stderr: expect.stringContaining(problem) });

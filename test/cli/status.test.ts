@@ -17,7 +17,7 @@ const json = async (...words: string[]) => {
 };
 const checkOf = async (check: string) =>
   (await json("doctor", "acme")).shown.checks.find((each: { check: string }) => each.check === check);
-const UNSERVED = expect.stringMatching(/o server runs for it, and server\.expected is true/);
+const UNSERVED = expect.stringMatching(/No server runs for it, and server\.expected is true/);
 
 async function expectUnserved(): Promise<void> {
   expect(await json("health")).toMatchObject({ exitCode: 9, shown: undefined });

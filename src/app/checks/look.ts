@@ -7,7 +7,7 @@ import { lastBackupAt } from "../backup/last-backup.ts";
 import { openConfigSession } from "../tenant/config-session.ts";
 import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
-import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
+import { isServed, type ServerHere, serversHere, UNSERVED } from "../tenant/servers-here.ts";
 import type { Check, Scope } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
@@ -91,7 +91,7 @@ async function ofLive(
     const found: Waiting[] = [];
     const problems: string[] = [];
     if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
-      found.push(unreachable(tenant, "No server runs, and server.expected is true", `pmctl serve ${tenant}`));
+      found.push(unreachable(tenant, UNSERVED, `pmctl serve ${tenant}`));
     const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
     for (const { waits } of CHECKS.filter(isAsked)) {
       try {

@@ -63,7 +63,7 @@ export async function isServed(tenant: OperatorTenant, readLeases: () => Promise
 }
 
 /** The problem of a tenant without a server whose file says `server.expected: true`. */
-export const UNSERVED = "no server runs for it, and server.expected is true";
+export const UNSERVED = "No server runs for it, and server.expected is true";
 
 function endedHere(holder: string): boolean {
   const prefix = `${hostname()}-`;
