@@ -5,7 +5,7 @@ import { faultFacts } from "../../dist/domain/fault.js";
 import { curlOf, VARIABLES } from "./curl.js";
 import { block, pathOf, prose, sentence, table, text } from "./html.js";
 
-/** What holds for all requests, each with its heading. */
+/** Conventions, each with its heading. */
 const CONVENTIONS = [
   [
     "Numbers and times",
@@ -55,13 +55,13 @@ export function overviewPage(reference, searchScript) {
     content: `<p>Markets, trades and operations of one tenant, at <code>${text(baseUrl)}</code>. Each operation comes with a command that can be pasted: keys and tokens are taken from variables of the shell, and the ids of the examples (<code>mkt_…</code>, <code>usr_1</code>) stand for your own.</p>${table(["Variable", "Holds"], variables)}${block(curlOf(first, baseUrl), "a first request")}<p>An error is <code>{"error": "&lt;text&gt;"}</code> with its code in the header <code>Error-Code</code>: <a href="/docs/refusals">what each code means</a>. What the service sends by itself: <a href="/docs/webhooks">webhooks</a>. The widget for web pages has <a href="/docs/embed">a page of its own</a>.</p><h2 id="claims">Sign in your users</h2><p>${prose(SIGN_IN)}</p>${table(
       ["Claim", "Required", "Value"],
       CLAIMS.map(([name, required, value]) => [`<code>${text(name)}</code>`, text(required), prose(value)]),
-    )}<h2 id="conventions">What holds for all requests</h2>${table(["Topic", "Rule"], rules)}${groups
+    )}<h2 id="conventions">Conventions</h2>${table(["Topic", "Rule"], rules)}${groups
       .filter(({ operations }) => operations.length > 0)
       .map(section)
       .join("")}`,
     parts: [
       { href: "#claims", label: "Sign in your users" },
-      { href: "#conventions", label: "What holds for all requests" },
+      { href: "#conventions", label: "Conventions" },
     ],
     end: `<script type="application/json" id="index">${index}</script><script>${searchScript}</script>`,
   };
