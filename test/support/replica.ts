@@ -12,7 +12,10 @@ export interface Replica {
   url(database: string): string;
   ask(statement: string, database?: string): Promise<postgres.Row[]>;
   start(): Promise<void>;
-  /** Orderly, with `SIGINT`, or not. Resolves when the process is gone. */
+  /**
+   * Orderly, with `SIGINT`; or with `SIGKILL` all of its processes at once, as when its machine is lost: sessions would
+   * otherwise outlive the server on a busy machine, and answer. Resolves when the server is gone.
+   */
   kill(signal: "SIGINT" | "SIGKILL"): Promise<void>;
   /** Stops all its processes where they are, until `thaw`: its connections stay and nothing is read from them. */
   freeze(): Promise<void>;
@@ -98,7 +101,7 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
       ...runAs(account),
       ...{ stdin: "ignore", all: true, reject: false },
     } as const);
-  const signal = async (name: "STOP" | "CONT") => {
+  const signal = async (name: "STOP" | "CONT" | "KILL") => {
     const { stdout } = await execa("ps", ["-o", "pid=", "--ppid", String(running?.pid)]);
     await execa("kill", [`-${name}`, String(running?.pid), ...stdout.split(/\s+/).filter(Boolean)]);
   };
@@ -125,8 +128,9 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
         await delay(50);
       }
     },
-    kill: async (signal) => {
-      running?.kill(signal);
+    kill: async (how) => {
+      if (how === "SIGKILL" && running) await signal("KILL");
+      else running?.kill(how);
       await running;
       running = undefined;
     },

@@ -159,12 +159,17 @@ export class ChainCheck {
     return this.verifiedHead.verify(head).then(
       (holds) =>
         holds &&
-        this.#confirm().then(
-          () => true,
+        this.#confirm()
+          .then(() => this.#isIn(head))
           // The next look asks again, and also reports that the database is away.
-          () => false,
-        ),
+          .catch(() => false),
     );
+  }
+
+  /** Asked after the confirmation: during a failover it may come from a primary that never had the entry. */
+  async #isIn(entry: ChainPoint): Promise<boolean> {
+    const { hashes } = await this.#reader.read((sql) => readLog(sql, [entry]));
+    return hashes.get(entry.seq) === entry.hash;
   }
 
   /**

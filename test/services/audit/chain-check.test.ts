@@ -64,6 +64,28 @@ test("an entry that the database has not confirmed is neither remembered nor sig
   expect(await watch.maySign(head)).toBe(true);
 });
 
+test("an entry that the next primary lacks is neither remembered nor signed for, although that primary confirms", async () => {
+  const evidence = new Evidence({ reader, keys: KEYS });
+  const [lost] = await sql`select * from audit order by seq desc limit 1`;
+  const watch = new ChainCheck({
+    ...{ reader, keys: KEYS, evidence, sleep: async () => {} },
+    // Between the read and its confirmation the standby was promoted.
+    confirm: async () => {
+      await sql`delete from audit where seq = ${lost?.seq}`;
+    },
+  });
+  const { head } = (await watch.look()).log;
+  if (!head) throw new Error("the log has a head");
+  try {
+    expect(await watch.maySign(head)).toBe(false);
+    await sql`insert into audit ${sql(lost as never)}`;
+    await watch.round();
+    expect(evidence.acknowledged).toBeUndefined();
+  } finally {
+    await sql`insert into audit ${sql(lost as never)} on conflict do nothing`;
+  }
+});
+
 describe("a chain beyond the limit", () => {
   let watch: ChainCheck;
   beforeEach(() => {
