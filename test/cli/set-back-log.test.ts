@@ -16,7 +16,7 @@ import { newOperator, type Operator, type ServerProcess } from "../support/opera
 import { withRateLimit } from "../support/tenant-text.ts";
 
 const OWN_LINES = "kyc: { required: false }";
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 10_000;
 
 interface Status {
   verified: boolean;
