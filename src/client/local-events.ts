@@ -31,9 +31,9 @@ export async function* localEvents(
     let known = 0n;
     while (!signal.aborted) {
       if (isBehind) {
-        const { seq, snapshot } = await pool.snapshot((sql) => readBeginning(sql, markets));
-        known = seq;
-        await tail.outlives(seq);
+        const { head, snapshot } = await pool.snapshot((sql) => readBeginning(sql, markets));
+        known = head.seq;
+        await tail.outlives(head);
         yield { event: "snapshot", data: snapshot };
       }
       const events = waiting;

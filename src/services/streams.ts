@@ -1,5 +1,6 @@
 import { inOrderOf } from "../contract/encode.ts";
 import { STREAM_MARKETS, type StreamEvents, streamEvents } from "../contract/resources/stream.ts";
+import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { pricesOf, statusAt } from "../domain/market/market.ts";
 import { roundPrice } from "../domain/money.ts";
@@ -12,7 +13,7 @@ import { recordedFillView } from "./markets/fill-view.ts";
 /** The start of a stream of events. */
 export interface Beginning {
   /** The last audit entry that the snapshot includes: later entries are new events. */
-  seq: bigint;
+  head: ChainPoint;
   snapshot: StreamEvents["snapshot"];
 }
 
@@ -21,13 +22,13 @@ export interface Beginning {
  * snapshot.
  */
 export async function readBeginning(sql: ReadSql, ids: readonly string[] | undefined): Promise<Beginning> {
-  const [{ seq }, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
+  const [head, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
     return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt: row.closeAt };
   });
   const snapshot = encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
-  return { seq, snapshot };
+  return { head, snapshot };
 }
 
 /** An event of a market in wire form. */

@@ -152,7 +152,7 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     // The first head is not confirmed, the second is; then a page is not, and the same one is.
     const answers = [false, true, false, true];
     const asked: { seq: number; told: number }[] = [];
-    const isConfirmed = async (seq: number) => {
+    const isConfirmed = async ({ seq }: { seq: number }) => {
       asked.push({ seq, told: target.received.length });
       if (asked.length === 2) await door.api().createMarket(anyMarket({ question: "Is it there?", liquidityUsd: 1 }));
       return answers[asked.length - 1] ?? true;

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { confirmLog } from "../../src/ledger/confirm-log.ts";
 import { connect } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool } from "../../src/postgres/pool.ts";
+import { readAuditHead } from "../../src/queries/audit.ts";
 import { readVerifiedPoint } from "../../src/services/anchors/known-anchors.ts";
 import { DurabilityWatch } from "../../src/services/tenant/durability-watch.ts";
 import { withoutVainWrites } from "../../src/services/tenant/standby-guards.ts";
@@ -316,8 +317,9 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   // Background work sends no commit into a wait that has no end: its sessions would pile up.
   const watch = new DurabilityWatch({ reader: pool, placeOf: () => "", required: 0 });
   const patient = withoutVainWrites(pool, () => watch.waitsInVain());
-  await expect(confirmLog(patient)).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
-  const confirmed = confirmLog(pool).catch((error: unknown) => error);
+  const head = await pool.read(readAuditHead);
+  await expect(confirmLog(patient, head)).rejects.toMatchObject({ code: "DATABASE_UNAVAILABLE" });
+  const confirmed = confirmLog(pool, head).catch((error: unknown) => error);
   await cancelUntil(confirmed);
   expect(await confirmed).toBeInstanceOf(OutcomeUnknown);
   const kept = await readVerifiedPoint(operator.directory, "acme");
@@ -336,8 +338,8 @@ test("while the standby is away a trade is OUTCOME_UNKNOWN, and with its key the
   await cancelUntil(repeated);
   expect((await repeated).status).not.toBe(200);
   await pair.standby.start();
-  await confirmLog(pool);
-  await vi.waitFor(() => confirmLog(patient), WAIT);
+  await confirmLog(pool, head);
+  await vi.waitFor(() => confirmLog(patient, head), WAIT);
   await pool.end({ timeout: 1 });
   let repeat = await trade(key);
   for (let turn = 0; turn < 100 && repeat.status !== 200; turn++) {

@@ -13,6 +13,7 @@ import { knownToOperator, readAnchors } from "./anchors-in-file.ts";
 import {
   type ChainReport,
   chainReport,
+  type Entry,
   type LogText,
   type VerifyOptions,
   verifyFile,
@@ -52,7 +53,7 @@ export async function verificationOf(
     from: incremental ? await readVerifiedPoint(directory, id) : undefined,
     anchors: [...anchors, ...(anchor === undefined ? [] : await readAnchors(anchor, { tenant: id, keys, note }))],
     keep: async ({ head, count }) => {
-      if (!(await isConfirmed(count, session)))
+      if (!(await isConfirmed({ seq: count, hash: head }, session)))
         throw new Fault("DATABASE_UNAVAILABLE", `the database does not confirm entry ${count}`);
       await raiseVerifiedPoint(directory, id, { seq: BigInt(count), hash: head });
     },
@@ -67,9 +68,12 @@ const CONFIRMED_AGAIN_MS = 500;
  * Whether an entry would survive the loss of the database's server. Remembering an entry that only the primary has
  * would make the next primary's log look set back. A server anchors an entry only once it would survive.
  */
-export async function isConfirmed(seq: number, { services, api }: TenantSession): Promise<boolean> {
+export async function isConfirmed(
+  { seq, hash }: Pick<Entry, "seq" | "hash">,
+  { services, api }: TenantSession,
+): Promise<boolean> {
   if (services)
-    return confirmLog(services.background).then(
+    return confirmLog(services.background, { seq: BigInt(seq), hash }).then(
       () => true,
       () => false,
     );

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { displayPath } from "../../config/bounded-file.ts";
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import { operatorText, requireOurKeys } from "../../domain/audit/chain-walk.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
@@ -118,26 +119,28 @@ export async function problemOfLog(
   known: readonly KnownAnchor[] | undefined,
 ): Promise<string | undefined> {
   const sql = connect(connection, { name: "checks", max: 2, analytical: true });
+  let end: ChainPoint;
   try {
-    const { broken } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey), { anchors: known });
+    const { broken, ...walked } = await verifyChain(readerOf(sql), auditSecrets.map(auditKey), { anchors: known });
+    end = { seq: walked.count, hash: walked.head };
     if (broken) return `the audit log in it does not hold: ${broken.kind}, ${operatorText(broken)}`;
   } catch (error) {
     return `the audit log in it cannot be verified (${(error as Error).message})`;
   } finally {
     await sql.end({ timeout: 5 });
   }
-  return (await isConfirmed(connection))
+  return (await isConfirmed(connection, end))
     ? undefined
     : "the database does not confirm its last entries, which may be lost with its primary";
 }
 
-async function isConfirmed(connection: Connection): Promise<boolean> {
+async function isConfirmed(connection: Connection, entry: ChainPoint): Promise<boolean> {
   const terms = { name: "backup", statementTimeoutMs: CONFIRM_TIMEOUT_MS };
   const pool = openPool((max) => connect(connection, { ...terms, max }), {
     max: 1,
     deadlineMs: CONFIRM_TIMEOUT_MS + GRACE_MS,
   });
-  const outcome = confirmLog(pool).then(
+  const outcome = confirmLog(pool, entry).then(
     () => true,
     () => false,
   );

@@ -16,7 +16,7 @@ export interface ForwardOptions {
   /** The pause between two reads of the log. */
   pollMs: number;
   /** Whether an entry would survive the loss of the database's server. */
-  isConfirmed: (seq: number) => Promise<boolean>;
+  isConfirmed: (entry: Pick<Entry, "seq" | "hash">) => Promise<boolean>;
   signal: AbortSignal;
 }
 
@@ -45,11 +45,12 @@ export async function* forwardEvents(options: ForwardOptions, api: Api): AsyncGe
   let position: number | undefined;
   for await (const _ of rounds(pollMs, signal)) {
     if (position === undefined) {
-      const head = (await api.listAudit({ limit: 1 })).entries[0]?.seq ?? 0;
-      if (await isConfirmed(head)) position = head;
+      const [head] = (await api.listAudit({ limit: 1 })).entries;
+      if (!head || (await isConfirmed(head))) position = head?.seq ?? 0;
     } else {
       for await (const page of entriesAfter(api, BigInt(position))) {
-        if (!(await isConfirmed(page.at(-1)?.seq ?? 0))) break;
+        const last = page.at(-1);
+        if (last && !(await isConfirmed(last))) break;
         for (const entry of page) {
           for (const event of await eventsIn(entry, api, questions))
             if (events.includes(event.type) && !signal.aborted) yield await forward(event, options);

@@ -39,8 +39,10 @@ export const webhookListen: CommandModule = {
         return withSession({ ...options, via }, io, (session) => {
           io.output.note(`Forwarding to ${forwardTo}. The signing secret is ${secret} (Ctrl-C ends)`);
           const pollMs = session.services ? POLL_MS : HTTP_POLL_MS;
-          const confirmed = (seq: number) => isConfirmed(seq, session);
-          const forwarding = { forwardTo, events, secret, pollMs, signal, isConfirmed: confirmed };
+          const forwarding: ForwardOptions = {
+            ...{ forwardTo, events, secret, pollMs, signal },
+            isConfirmed: (entry) => isConfirmed(entry, session),
+          };
           return runWebhookListen(forwarding, session.api(), io);
         });
       },

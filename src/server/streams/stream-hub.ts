@@ -89,8 +89,8 @@ export class StreamHub {
       if (missed) for (const entry of missed) deliver(client, entry);
       else {
         const beginning = await this.#beginning(client.markets && [...client.markets].toSorted());
-        from = beginning.seq;
-        await this.#tail.outlives(from);
+        await this.#tail.outlives(beginning.head);
+        from = beginning.head.seq;
         stream.send(formatEvent("snapshot", beginning.snapshot, from));
       }
       const follow = (entry: Rendered) => {

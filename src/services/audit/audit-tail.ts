@@ -1,3 +1,4 @@
+import type { ChainPoint } from "../../domain/audit/audit-link.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import { readAuditHead } from "../../queries/audit.ts";
@@ -9,8 +10,8 @@ export type Follower = (entries: readonly FollowedEntry[]) => void;
 export interface Outlives {
   /** Callers were answered for entries up to this one. */
   acknowledged: () => bigint;
-  /** Resolves once everything that a read has shown would survive. */
-  confirm: () => Promise<void>;
+  /** Resolves once this entry, which a read has shown, would survive. */
+  confirm: (entry: ChainPoint) => Promise<void>;
 }
 
 const ALL: Outlives = { acknowledged: () => 0n, confirm: async () => {} };
@@ -79,8 +80,8 @@ export class AuditTail {
    * Resolves once an entry shown by a read would survive the loss of the database's server. If an entry were lost,
    * other entries would take its place, and a reader that continued after it would never see them.
    */
-  async outlives(seq: bigint): Promise<void> {
-    if (seq > this.#outlives.acknowledged()) await this.#outlives.confirm();
+  async outlives(entry: ChainPoint): Promise<void> {
+    if (entry.seq > this.#outlives.acknowledged()) await this.#outlives.confirm(entry);
   }
 
   /** Entries after `after`, oldest first, in the followers' form. */
@@ -89,9 +90,9 @@ export class AuditTail {
   }
 
   async #start(): Promise<void> {
-    const { seq } = await this.#reader.read(readAuditHead);
-    await this.outlives(seq);
-    this.#position = seq;
+    const head = await this.#reader.read(readAuditHead);
+    await this.outlives(head);
+    this.#position = head.seq;
   }
 
   #schedule(delayMs: number): void {
@@ -136,8 +137,9 @@ export class AuditTail {
     const { acknowledged, confirm } = this.#outlives;
     const upTo = acknowledged();
     const known = entries.filter(({ seq }) => seq <= upTo);
-    if (entries.length === 0 || known.length > 0) return known;
-    await confirm();
+    const last = entries.at(-1);
+    if (!last || known.length > 0) return known;
+    await confirm(last);
     return entries;
   }
 

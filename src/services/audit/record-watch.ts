@@ -1,7 +1,7 @@
 import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
 import type { Look } from "../anchors/evidence.ts";
 import { type Repeated, repeat, type Sleep, sleepUntilAborted } from "../background/repeat.ts";
-import { ChainCheck, type ChainCheckOptions, type ChainStatus, REST_PER_WORK } from "./chain-check.ts";
+import { ChainCheck, type ChainCheckOptions, type ChainStatus } from "./chain-check.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "./ledger-check.ts";
 
 /** The interval at which the head is compared with the anchors, however long a walk takes. */
@@ -73,8 +73,8 @@ export class RecordWatch {
       if (difference && !differed) onDifference(difference);
       differed = difference !== undefined;
     };
-    const reporting = (work: (signal: AbortSignal) => Promise<unknown>, pauseMs: number, restPerWork = 0) =>
-      repeat((signal) => work(signal).then(report), { pauseMs, restPerWork, onError, sleep: this.#sleep });
+    const reporting = (work: (signal: AbortSignal) => Promise<unknown>, pauseMs: number) =>
+      repeat((signal) => work(signal).then(report), { pauseMs, onError, sleep: this.#sleep });
     // Separate from the looks: the first walk to the head and a comparison may take long.
     const follow = async () => {
       const sound = await this.chain.follow();
@@ -84,7 +84,7 @@ export class RecordWatch {
       reporting(() => this.chain.look(), LOOK_MS),
       reporting(follow, LOOK_MS),
       reporting((signal) => this.chain.round(signal), FOLLOW_MS),
-      reporting((signal) => this.ledger.round(signal), FOLLOW_MS, REST_PER_WORK),
+      reporting((signal) => this.ledger.round(signal), FOLLOW_MS),
     ];
   }
 

@@ -19,10 +19,8 @@ export interface Repeated {
 }
 
 export interface RepeatOptions {
-  /** The shortest pause after each time. */
+  /** The pause after each time. */
   pauseMs: number;
-  /** A longer pause, as a multiple of the duration of the work. */
-  restPerWork?: number;
   /** Called for the first of consecutive failures only: while the database is away every time fails alike. */
   onError: (error: unknown) => void;
   sleep?: Sleep;
@@ -31,7 +29,7 @@ export interface RepeatOptions {
 /** Repeats work from now on, one at a time. */
 export function repeat(
   work: (signal: AbortSignal) => Promise<unknown>,
-  { pauseMs, restPerWork = 0, onError, sleep = sleepUntilAborted }: RepeatOptions,
+  { pauseMs, onError, sleep = sleepUntilAborted }: RepeatOptions,
 ): Repeated {
   const abort = new AbortController();
   const { signal } = abort;
@@ -39,7 +37,6 @@ export function repeat(
   let pause = new AbortController();
   const run = async () => {
     for (let failing = false; !signal.aborted; ) {
-      const startedAt = performance.now();
       pause = new AbortController();
       try {
         await work(signal);
@@ -49,7 +46,7 @@ export function repeat(
         failing = true;
       }
       tried();
-      if (!signal.aborted) await sleep(Math.max(pauseMs, (performance.now() - startedAt) * restPerWork), pause.signal);
+      if (!signal.aborted) await sleep(pauseMs, pause.signal);
     }
   };
   const ended = run();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { auditKey } from "../../../src/domain/audit/seal.ts";
+import { confirmLog } from "../../../src/ledger/confirm-log.ts";
 import type { Sql } from "../../../src/postgres/connect.ts";
 import { type Reader, readerOf } from "../../../src/postgres/pool.ts";
 import { Evidence } from "../../../src/services/anchors/evidence.ts";
@@ -70,8 +71,9 @@ test("an entry that the next primary lacks is neither remembered nor signed for,
   const watch = new ChainCheck({
     ...{ reader, keys: KEYS, evidence, sleep: async () => {} },
     // Between the read and its confirmation the standby was promoted.
-    confirm: async () => {
+    confirm: async (entry) => {
       await sql`delete from audit where seq = ${lost?.seq}`;
+      await confirmLog({ write: async (statement) => statement(sql) }, entry);
     },
   });
   const { head } = (await watch.look()).log;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Sql } from "../../../src/postgres/connect.ts";
 import type { Reader } from "../../../src/postgres/pool.ts";
 import { LedgerCheck, type LedgerCheckOptions, type LedgerFinding } from "../../../src/services/audit/ledger-check.ts";
@@ -34,9 +34,9 @@ function optionsOf(options: Partial<LedgerCheckOptions> = {}): LedgerCheckOption
 const watchOf = (options: Partial<LedgerCheckOptions> = {}) => new LedgerCheck(optionsOf(options));
 
 /** Both checks, in the background. */
-function running(sleep: Sleep): RecordWatch {
+function running(sleep: Sleep, options: Partial<LedgerCheckOptions> = {}): RecordWatch {
   const reader: Reader = { read: async (query) => await query(live.owner) };
-  return new RecordWatch({ chain: { reader, keys: [KEY] }, ledger: optionsOf(), sleep });
+  return new RecordWatch({ chain: { reader, keys: [KEY] }, ledger: optionsOf(options), sleep });
 }
 
 const off = ({ checks }: LedgerFinding) =>
@@ -179,6 +179,36 @@ test("the background check compares everything when due, reports a problem once,
   await watch.stop();
   expect(told).toEqual([["hours", "trades"]]);
   expect(errors).toEqual([]);
+});
+
+test("a difference is compared again within five seconds of the last comparison, however long that took", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const pauses: number[] = [];
+  const compared = Promise.withResolvers<void>();
+  await live.owner`update trade set fee_micro = fee_micro + 1 where id = 'm1-ann'`;
+  const { checks } = optionsOf();
+  const watch = running(
+    async (ms, signal) => {
+      if (watch.ledger.problem) pauses.push(ms);
+      if (pauses.length > 20) compared.resolve();
+      if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
+    },
+    {
+      checks: {
+        snapshot: (query) => {
+          now += 1000;
+          return checks.snapshot(query);
+        },
+      },
+    },
+  );
+  watch.start({ onBroken: () => {}, onDifference: () => {}, onError: compared.reject });
+  await compared.promise;
+  await watch.stop();
+  await live.owner`update trade set fee_micro = fee_micro - 1 where id = 'm1-ann'`;
+  expect(Math.max(...pauses)).toBe(5000);
 });
 
 test("a check that is stopped ends the comparison under way", async () => {
