@@ -82,6 +82,11 @@ export type Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.
 > &
   Access;
 
+/** Whether an operation reads what everyone may know. Its answers carry an `ETag`, and 304 says that a client's copy is current. */
+export function isPublicRead({ method, auth }: Pick<Operation, "method" | "auth">): boolean {
+  return method === "GET" && auth === "public";
+}
+
 /** The media type of an answer in lines of JSON. */
 export const AUDIT_LINES = "application/x-ndjson";
 

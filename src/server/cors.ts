@@ -2,6 +2,7 @@ import type { Operation } from "../contract/operation.ts";
 import type { Header } from "./responses.ts";
 
 const EXPOSED = [
+  "ETag",
   "Next-Cursor",
   "Link",
   "Error-Code",
@@ -16,7 +17,7 @@ const EXPOSED = [
   "Audit-Time",
   "Audit-Key-Id",
 ].join(", ");
-const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, last-event-id";
+const ALLOWED = "x-api-key, authorization, content-type, idempotency-key, if-none-match, last-event-id";
 const PREFLIGHT_SECONDS = 7200;
 
 /** Pages may call the traders' operations. An admin key must never be in a page, and webhooks come from servers. */

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { csvOf } from "../contract/csv.ts";
-import type { Operation } from "../contract/operation.ts";
+import { isPublicRead, type Operation } from "../contract/operation.ts";
 import type { OperationId } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Wire } from "../services/answers.ts";
 import type { Invocation } from "../services/invoke.ts";
+import { answersWith, tagOf, unlessKnown } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { VERIFIED_HEADERS } from "./openapi/openapi-parts.ts";
-import { type Answer, type Header, wired } from "./responses.ts";
+import { type Answer, type Header, REVALIDATED, wired } from "./responses.ts";
 
 /** An operation's answer over HTTP: JSON, with the metadata in headers. */
 export function wireAnswer(
@@ -15,7 +16,10 @@ export function wireAnswer(
   operation: Operation,
   { wire, replayed, tag, seal, verifiedAt }: Invocation<OperationId>,
 ): Answer {
-  if (operation.paged) return pageAnswer(exchange, wire);
+  if (operation.paged || isPublicRead(operation)) {
+    const { answer, tag } = sharedAnswer(exchange, operation, wire);
+    return tag === undefined ? answer : unlessKnown(exchange, answer, tag);
+  }
   const verified = verifiedHeaders(operation, verifiedAt);
   if (seal) {
     const tagged: Header[] = tag === undefined ? [] : [["etag", `"${tag}"`]];
@@ -49,18 +53,33 @@ export function csvAnswer(exchange: Exchange, operation: Operation, { wire }: In
   };
 }
 
-/** The answers made from a page, by request target, because the link to the next page repeats the target. */
-const pageAnswers = new WeakMap<Wire<unknown>, { target: string; answer: Answer }>();
+interface SharedAnswer {
+  /** The link to the next page repeats it. */
+  target: string;
+  answer: Answer;
+  /** The entity tag, of public reads. */
+  tag: string | undefined;
+}
 
-/** The items are the body. Requests that share a page and a target share its answer too. */
-function pageAnswer(exchange: Exchange, wire: Wire<unknown>): Answer {
+const sharedAnswers = new WeakMap<Wire<unknown>, SharedAnswer>();
+
+/** Requests that share a result and a target share its answer too. */
+function sharedAnswer(exchange: Exchange, operation: Operation, wire: Wire<unknown>): SharedAnswer {
   const target = exchange.req.url ?? "";
-  const made = pageAnswers.get(wire);
-  if (made?.target === target) return made.answer;
+  const made = sharedAnswers.get(wire);
+  if (made?.target === target) return made;
+  const whole = operation.paged ? pageAnswer(exchange, wire) : wired(wire);
+  const tag = isPublicRead(operation) ? tagOf(String(whole.body)) : undefined;
+  const answer = tag === undefined ? whole : { ...answersWith(whole, [["etag", tag]]), cacheControl: REVALIDATED };
+  const shared = { target, answer, tag };
+  sharedAnswers.set(wire, shared);
+  return shared;
+}
+
+/** The items are the body. */
+function pageAnswer(exchange: Exchange, wire: Wire<unknown>): Answer {
   const { items, nextCursor } = wire.value as { items: unknown; nextCursor: string | null };
-  const answer = wired(Wire.ofValue(items), nextCursor === null ? undefined : nextPage(exchange, nextCursor));
-  pageAnswers.set(wire, { target, answer });
-  return answer;
+  return wired(Wire.ofValue(items), nextCursor === null ? undefined : nextPage(exchange, nextCursor));
 }
 
 function nextPage(exchange: Exchange, cursor: string): Header[] {

@@ -40,15 +40,24 @@ export const SECURITY_HEADERS: readonly Header[] = [
 /** Names and values alternate, as Node accepts them: pairs would cost an array per header. */
 export type RawHeaders = string[];
 
-const USUAL_HEADERS: RawHeaders = SECURITY_HEADERS.flat();
+/** Clients and caches may keep the answer, and ask each time whether it is current. */
+export const REVALIDATED = "no-cache";
 
-/** The first headers of every response; pages and streams replace some of them. */
-export function securityHead({ contentType, contentSecurityPolicy, cacheControl }: Answer): RawHeaders {
-  if (contentType === undefined && contentSecurityPolicy === undefined) return [...USUAL_HEADERS];
+const USUAL_HEADERS: RawHeaders = SECURITY_HEADERS.flat();
+const REVALIDATED_HEADERS = headersInstead({ cacheControl: REVALIDATED });
+
+/** The first headers of every response; pages, streams and public reads replace some of them. */
+export function securityHead(answer: Omit<Answer, "status" | "body">): RawHeaders {
+  const { contentType, contentSecurityPolicy, cacheControl } = answer;
+  if (contentType !== undefined || contentSecurityPolicy !== undefined) return headersInstead(answer);
+  return cacheControl === REVALIDATED ? [...REVALIDATED_HEADERS] : [...USUAL_HEADERS];
+}
+
+function headersInstead(answer: Omit<Answer, "status" | "body">): RawHeaders {
   const instead: Record<string, string | undefined> = {
-    "content-type": contentType,
-    "content-security-policy": contentSecurityPolicy,
-    "cache-control": cacheControl,
+    "content-type": answer.contentType,
+    "content-security-policy": answer.contentSecurityPolicy,
+    "cache-control": answer.cacheControl,
   };
   return SECURITY_HEADERS.flatMap(([name, value]) => [name, instead[name] ?? value]);
 }

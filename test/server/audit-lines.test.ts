@@ -104,6 +104,8 @@ describe("the audit log in lines", () => {
     const statuses: number[] = [];
     let asked: Promise<void>[] = [];
     await tenant.backend.sql.begin(async (sql) => {
+      // It waits idle for the answers, however long they take.
+      await sql`set local idle_in_transaction_session_timeout = 0`;
       await sql`lock table audit`;
       asked = Array.from({ length: 40 }, async () => {
         const response = await ask();
@@ -121,6 +123,7 @@ describe("the audit log in lines", () => {
       const leaver = new AbortController();
       const { sql } = tenant.backend;
       const left = await sql.begin(async (held) => {
+        await held`set local idle_in_transaction_session_timeout = 0`;
         await held`lock table audit`;
         const asked = ask("", {}, { signal: leaver.signal }).catch((error: Error) => error.name);
         // It is under way, for its statement waits for the lock; others may too.

@@ -47,7 +47,7 @@ describe("the document", () => {
       if (body)
         expectValid(body.example, ...schemaOf(operation, "requestBody", "content", "application/json", "schema"));
       for (const [status, { content }] of Object.entries(operation.responses as Json))
-        if (content["application/json"])
+        if (content?.["application/json"])
           expectValid(
             content["application/json"].example,
             ...schemaOf(operation, "responses", status, "content", "application/json", "schema"),

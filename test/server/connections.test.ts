@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { pino } from "pino";
-import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { RunningServer } from "../../src/server/server.ts";
 import type { TenantOptions } from "../../src/server/tenant-options.ts";
 import type { Handlers } from "../../src/services/invoke.ts";
@@ -199,20 +199,33 @@ describe("the times of a connection", () => {
     const slow = await client("127.0.0.3");
     slow.socket.pause();
     slow.socket.write(HEALTH);
-    // Takes up to 4 MiB a turn, in twice the time that it may take nothing.
-    const sip = setInterval(() => {
-      let taken = 0;
-      slow.socket.resume();
-      const onData = (chunk: Buffer) => {
-        taken += chunk.length;
-        if (taken < 4 * 1024 * 1024) return;
-        slow.socket.pause().off("data", onData);
-      };
-      slow.socket.on("data", onData);
-    }, 200);
-    await expect.poll(() => refused).toEqual([["write", "127.0.0.2"]]);
+    const takeMebibyte = () =>
+      new Promise<void>((resolve) => {
+        let taken = 0;
+        const onData = (chunk: Buffer) => {
+          taken += chunk.length;
+          if (taken < 1024 * 1024) return;
+          slow.socket.pause().off("data", onData);
+          resolve();
+        };
+        slow.socket.on("data", onData).resume();
+      });
+    // The server's clock moves with what is taken: a quarter of writeSeconds for each mebibyte, four times writeSeconds for all.
+    let now = performance.now();
+    vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => void vi.restoreAllMocks());
+    while (slow.received().length < LARGE.length - 2 * 1024 * 1024) {
+      await takeMebibyte();
+      now += 100;
+    }
+    slow.socket.resume();
     await expect.poll(() => slow.received().length).toBeGreaterThan(LARGE.length);
-    clearInterval(sip);
+    await expect
+      .poll(() => {
+        now += 100;
+        return refused;
+      })
+      .toEqual([["write", "127.0.0.2"]]);
     expect(refused).toEqual([["write", "127.0.0.2"]]);
   });
 });

@@ -63,7 +63,7 @@ describe.each(rows.filter(([, operation]) => isForBrowsers(operation)))("%s", (_
       allowed.map(([, { method }]) => method).join(", "),
     );
     expect(response.headers.get("access-control-allow-headers")).toBe(
-      "x-api-key, authorization, content-type, idempotency-key, last-event-id",
+      "x-api-key, authorization, content-type, idempotency-key, if-none-match, last-event-id",
     );
     expect(response.headers.get("access-control-max-age")).toBe("7200");
     expect(response.headers.get("vary")).toBe("Origin");

@@ -144,7 +144,7 @@ test("answers and their pages carry the headers that every response does", async
   });
   const headers = { "x-api-key": PUBLIC_KEY };
   const first = await fetch(`${paging.url}/v1/markets?kind=cpmm&limit=1`, { headers });
-  expectCommonHeaders(first.headers);
+  expectCommonHeaders(first.headers, "no-cache");
   expect(first.headers.get("next-cursor")).toBe("a+b/c=");
   const link = /^<([^>]+)>; rel="next"$/.exec(first.headers.get("link") ?? "")?.[1];
   expect(link).toBe("/v1/markets?kind=cpmm&limit=1&cursor=a%2Bb%2Fc%3D");

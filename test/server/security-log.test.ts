@@ -236,6 +236,7 @@ test("a locked table slows no request down", async () => {
   const { backend } = tenant;
   const lock = await backend.sql.reserve();
   await lock`begin`;
+  await lock`set local idle_in_transaction_session_timeout = 0`;
   await lock`lock table security_event in access exclusive mode`;
   const elapsed = ownTime();
   for (let attempt = 0; attempt < 20; attempt++) await call("GET", "/v1/keys", { "x-api-key": "sk_wrong" });

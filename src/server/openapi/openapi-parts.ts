@@ -65,7 +65,7 @@ export const HEADERS = {
   "Request-Id": { description: "Identifies this request in the logs.", schema: { type: "string" } },
   "Retry-After": { description: "Whole seconds to wait.", schema: { type: "integer", minimum: 1 } },
   "Next-Cursor": { description: "The cursor of the next page; absent on the last page.", schema: { type: "string" } },
-  ETag: { description: "The version, for `If-Match`.", schema: { type: "string" } },
+  ETag: { description: "The version, for `If-Match` or `If-None-Match`.", schema: { type: "string" } },
   Link: { description: 'The next page, `rel="next"`.', schema: { type: "string" } },
   "Idempotent-Replayed": {
     description: "`true` if this is the stored answer of an earlier request.",
@@ -123,6 +123,11 @@ export const IDEMPOTENCY_FINGERPRINT = headerParameter(
 export const IF_MATCH = headerParameter("If-Match", "Change only the version that this `ETag` names.", {
   type: "string",
 });
+export const IF_NONE_MATCH = headerParameter(
+  "If-None-Match",
+  "Extension: the `ETag` of the copy that the client has; 304 if it is current.",
+  { type: "string" },
+);
 export const POLICY_TTL = headerParameter(
   "Policy-Ttl",
   "Extension: the number of seconds after which the fields return to their regular values.",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AUDIT_LINES, type Operation, TAGS } from "../../contract/operation.ts";
+import { AUDIT_LINES, isPublicRead, type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
 import { planInput } from "../input.ts";
@@ -15,6 +15,7 @@ import {
   IDEMPOTENCY_FINGERPRINT,
   IDEMPOTENCY_KEY,
   IF_MATCH,
+  IF_NONE_MATCH,
   type JsonObject,
   MESSAGE_ID,
   MESSAGE_TIME,
@@ -125,6 +126,7 @@ function describe(
     ...inQuery.map((name) => parameterOf(name, "query", required(name))),
     ...(operation.writes ? [IDEMPOTENCY_KEY, IDEMPOTENCY_FINGERPRINT] : []),
     ...(isTagged ? [IF_MATCH] : []),
+    ...(isPublicRead(operation) ? [IF_NONE_MATCH] : []),
     ...(operation.temporary ? [POLICY_TTL] : []),
     ...(operation.auth === "admin" && operation.method !== "GET" ? [AUDIT_REASON] : []),
     ...(operation.auth === "signature" && !operation.provider ? [SIGNED_AT, MESSAGE_ID, MESSAGE_TIME] : []),
@@ -233,12 +235,13 @@ function responsesOf(operation: Operation, content: JsonObject): JsonObject {
     ...RATE_LIMIT_HEADERS,
     ...(paged ? (["Next-Cursor", "Link"] as const) : []),
     ...(writes ? (["Idempotent-Replayed"] as const) : []),
-    ...(tagged ? (["ETag"] as const) : []),
+    ...(tagged || isPublicRead(operation) ? (["ETag"] as const) : []),
     ...(mayRecord(operation) ? SEAL_HEADERS : []),
     ...(verifies ? ([VERIFIED_HEADERS[verifies]] as const) : []),
   );
   return {
     200: { description: "Done.", headers: answered, content },
+    ...(isPublicRead(operation) ? { 304: { description: "The client's copy is current.", headers: answered } } : {}),
     ...(health ? { 503: { description: "The database is away.", headers: answered, content } } : {}),
     ...refusalResponses(operation, refusalHeaders),
   };

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../../domain/fault.ts";
+import { FOR_ALL, refusalForAll, tagOf, unlessKnown } from "../conditional.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
-import { FOR_ALL, refusalForAll, tagOf, unlessKnown } from "./conditional.ts";
 
 /** The folder where `bin/assets.js` writes the bundles of src/embed; the path works from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");

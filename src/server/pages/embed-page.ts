@@ -8,13 +8,13 @@ import { sourceSentence } from "../../locales/source-sentence.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
+import { tagOf, unlessKnown } from "../conditional.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Answer, type Header, refusal } from "../responses.ts";
 import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";
 import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
-import { tagOf, unlessKnown } from "./conditional.ts";
 import type { Contents, FrameReader, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
 

@@ -14,10 +14,11 @@ export async function expectRefusal(response: Response, status: number, code: Fa
   return body.error;
 }
 
-export function expectCommonHeaders(headers: Headers) {
+/** @param cacheControl that of public reads is `no-cache` */
+export function expectCommonHeaders(headers: Headers, cacheControl = "no-store") {
   expect(headers.get("content-type")).toBe("application/json");
   expect(headers.get("request-id")).toMatch(/^req_[\w-]+$/);
-  expect(headers.get("cache-control")).toBe("no-store");
+  expect(headers.get("cache-control")).toBe(cacheControl);
   expect(headers.get("x-content-type-options")).toBe("nosniff");
   expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
   expect(headers.get("referrer-policy")).toBe("no-referrer");

@@ -214,6 +214,7 @@ test("a difference is compared again within five seconds of the last comparison,
 test("a check that is stopped ends the comparison under way", async () => {
   const lock = await live.owner.reserve();
   await lock`begin`;
+  await lock`set local idle_in_transaction_session_timeout = 0`;
   await lock`lock table transfer in access exclusive mode`;
   const check = watchOf();
   const round = check.round().then(

@@ -1,8 +1,8 @@
 import { Fault } from "../../../domain/fault.ts";
+import { FOR_ALL, tagOf, unlessKnown } from "../../conditional.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
-import { FOR_ALL, tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
 import { absolute, type MarketSite, marketById, marketPath, routeForAll } from "./site.ts";
 

@@ -1,9 +1,9 @@
 import type { Speaker } from "../../../locales/speaker.ts";
+import { tagOf, unlessKnown } from "../../conditional.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import { LOADER_PATH } from "../assets.ts";
 import { chooseEncoding, compressed } from "../compress.ts";
-import { tagOf, unlessKnown } from "../conditional.ts";
 import { escapeHtml } from "../html.ts";
 import { SCRIPT } from "./page-look.ts";
 import type { MarketSite } from "./site.ts";

@@ -1,7 +1,7 @@
+import { FOR_ALL, unlessKnown } from "../../conditional.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Answer } from "../../responses.ts";
 import type { Route } from "../../routes.ts";
-import { FOR_ALL, unlessKnown } from "../conditional.ts";
 import { marketDrawing } from "./market-drawing.ts";
 import { Painter } from "./picture/painter.ts";
 import type { Drawing } from "./picture/svg.ts";

@@ -5,9 +5,9 @@ import type { StatedTheme } from "../../../domain/theme/stated-theme.ts";
 import { type Languages, tagsIn } from "../../../locales/languages.ts";
 import { type Speaker, speakerFor } from "../../../locales/speaker.ts";
 import { type Caller, type Handlers, invoke } from "../../../services/invoke.ts";
+import { refusalForAll } from "../../conditional.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { Route } from "../../routes.ts";
-import { refusalForAll } from "../conditional.ts";
 import type { PageLook } from "./page-look.ts";
 
 export type Market = WireResult<"getMarket">;

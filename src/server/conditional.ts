@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Fault } from "../../domain/fault.ts";
-import type { Exchange } from "../exchange.ts";
-import { type Answer, type Header, refusal } from "../responses.ts";
+import type { Fault } from "../domain/fault.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Answer, type Header, refusal } from "./responses.ts";
 
 /** A weak entity tag of a text: the bytes differ between encodings of the same text (RFC 9110, 8.8.1). */
 export function tagOf(text: string): string {
