@@ -14,6 +14,12 @@ test.each(Object.keys(pages))(
   },
 );
 
+test("each field of docs/reference/events.md has a description", () => {
+  const page = pages["events.md"] ?? "";
+  expect(page.match(/^\| field \| type \|$/gm) ?? []).toEqual([]);
+  expect(page.match(/^\| `.*\| *\|$/gm) ?? []).toEqual([]);
+});
+
 test("the lists of docs/guides/publisher.md are what the types of the widget say", async () => {
   await expect(publisherPage()).toMatchFileSnapshot(
     new URL("../../docs/guides/publisher.md", import.meta.url).pathname,

@@ -26,25 +26,34 @@ export function parseMarketFilter(list: string): string[] | undefined {
 }
 
 const { marketId, side, amount, fee, shares, yesPriceAfter, ts } = fillFields;
+const status = MarketStatus.describe("The market's status at this time.");
 const live = { marketId: MarketId, yesPrice: Price, noPrice: Price };
 
 /** The data of each event, by its name. */
 export const streamEvents = {
   snapshot: z
-    .object({ markets: z.array(z.object({ ...live, status: MarketStatus, closeAt: Timestamp })) })
+    .object({
+      markets: z
+        .array(z.object({ ...live, status, closeAt: Timestamp }))
+        .describe("The markets that the stream covers."),
+    })
     .meta({ id: "SnapshotEvent", description: "The state before all following events; it replaces earlier state." }),
   price: z.object({ ...live, ts: Timestamp }).meta({ id: "PriceEvent", description: "A trade moved the price." }),
   trade: z
     .object({ marketId, side, amount, shares, yesPriceAfter, ts })
     .meta({ id: "TradeEvent", description: "A user traded; the event does not name the user." }),
   market: z
-    .object({ marketId: MarketId, status: MarketStatus, outcome: Side.optional(), ts: Timestamp })
+    .object({ marketId: MarketId, status, outcome: Side.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
   fill: z
-    .object({ tradeId: z.string(), marketId, side, amount, fee, shares, yesPriceAfter, ts })
+    .object({ tradeId: z.string().describe("The trade's id."), marketId, side, amount, fee, shares, yesPriceAfter, ts })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),
   resync: z
-    .object({ reason: z.enum(["slow", "credentials", "shutdown"]) })
+    .object({
+      reason: z
+        .enum(["slow", "credentials", "shutdown"])
+        .describe("Why it ends: a slow reader, credentials that are no longer valid, or a server that stops."),
+    })
     .meta({ id: "ResyncEvent", description: "The stream ends here: reconnect with the last event id." }),
 } as const;
 

@@ -18,10 +18,10 @@ import {
 
 export const HedgeRef = z
   .object({
-    symbol: line(32).toUpperCase(),
-    direction: z.enum(["long", "short"]),
+    symbol: line(32).toUpperCase().describe("The instrument of the external position, in upper case."),
+    direction: z.enum(["long", "short"]).describe("The direction of the external position."),
     notional: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).describe("Minor units (cents)."),
-    externalRef: line(255),
+    externalRef: line(255).describe("Your own reference of the external position."),
   })
   .meta({ id: "HedgeRef", description: "Marks a trade as the hedge of an external leveraged position." });
 

@@ -15,6 +15,8 @@ const sequence = z
   .int()
   .min(1)
   .describe("The number of the audit entry. A later event has a higher number, so it orders events.");
+const status = <State extends string>(state: State) =>
+  z.literal(state).describe("The market's status after this event.");
 const market = { sequence, marketId: MarketId, question: Question };
 
 const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts } = fillFields;
@@ -23,8 +25,8 @@ const { marketId, side, action, amount, fee, shares, avgPrice, yesPriceAfter, ts
 const OrderFilled = z
   .object({
     sequence,
-    orderId: z.string(),
-    tradeId: z.string(),
+    orderId: z.string().describe("The order's id, the same as `tradeId`."),
+    tradeId: z.string().describe("The trade's id."),
     userId: UserId,
     marketId,
     question: Question,
@@ -45,30 +47,30 @@ const OrderFilled = z
 const MarketCreated = z
   .object({
     ...market,
-    status: z.literal("open"),
-    category: z.string(),
+    status: status("open"),
+    category: z.string().describe("The slug of the market's category."),
     kind: MarketKind,
     p0: Price,
     closeAt: Timestamp,
-    resolutionRef: z.string(),
+    resolutionRef: z.string().describe("The source that decides the outcome, in readable form."),
   })
   .meta({ id: "MarketCreatedData", description: "A new market accepts trades." });
 const MarketSuspended = z
-  .object({ ...market, status: z.literal("suspended") })
+  .object({ ...market, status: status("suspended") })
   .meta({ id: "MarketSuspendedData", description: "A market accepts no trades until it is resumed." });
 const MarketResumed = z
-  .object({ ...market, status: z.literal("open") })
+  .object({ ...market, status: status("open") })
   .meta({ id: "MarketResumedData", description: "A suspended market accepts trades again." });
 const MarketClosed = z
-  .object({ ...market, status: z.literal("closed"), closeAt: Timestamp })
+  .object({ ...market, status: status("closed"), closeAt: Timestamp })
   .meta({ id: "MarketClosedData", description: "A market's closing time has passed." });
 const MarketSettled = z
   .object({
     ...market,
-    status: z.literal("settled"),
+    status: status("settled"),
     outcome: Side,
     settledAt: Timestamp,
-    payoutsProcessed: z.number().int().min(0),
+    payoutsProcessed: z.number().int().min(0).describe("Number of winning positions paid."),
     paid: Usd.describe("The total paid to all winners."),
   })
   .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
@@ -78,7 +80,7 @@ const WalletCredited = z
     sequence,
     userId: UserId,
     amount: Usd,
-    provider: z.string(),
+    provider: z.string().describe("The source of the credit, such as a payment provider."),
     txRef: z.string().optional().describe("The provider's reference."),
     cause: z.string().optional().describe("Why money was returned, such as a won dispute; absent for other credits."),
   })
@@ -87,13 +89,13 @@ const KycUpdated = z
   .object({
     sequence,
     userId: UserId,
-    status: z.enum(["passed", "failed", "review"]),
-    provider: z.string(),
+    status: z.enum(["passed", "failed", "review"]).describe("The result; `review` means that a person must decide."),
+    provider: z.string().describe("The name of the identity provider."),
     verifiedAt: Timestamp,
     jurisdiction: z
       .string()
       .optional()
-      .meta({ examples: ["US-NY"] }),
+      .meta({ description: "The user's place: an ISO 3166 country, or a country and region.", examples: ["US-NY"] }),
   })
   .meta({ id: "KycUpdatedData", description: "An identity verification changed what a user may do." });
 const UserNotified = z
@@ -101,7 +103,10 @@ const UserNotified = z
     sequence,
     userId: UserId,
     kind: z.literal("kyc.failed").describe("The topic of the notification."),
-    reason: z.string().meta({ examples: ["Identity verification by sumsub failed"] }),
+    reason: z.string().meta({
+      description: "What happened, as a sentence for the user.",
+      examples: ["Identity verification by sumsub failed"],
+    }),
   })
   .meta({
     id: "UserNotifiedData",
@@ -110,7 +115,7 @@ const UserNotified = z
 
 const AuditAnchored = z
   .object({
-    tenant: z.string(),
+    tenant: z.string().describe("The tenant's id."),
     seq: sequence,
     hash: z.string().describe("The entry's hash, which covers every entry up to it."),
     ts: Timestamp.describe("The entry's own time."),
