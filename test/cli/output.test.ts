@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { time } from "../../src/cli/output/cells.ts";
 import { requireFields } from "../../src/cli/output/fields.ts";
 import type { View } from "../../src/cli/output/output.ts";
 import { type Column, instantColumn, renderRecord, renderTable } from "../../src/cli/output/table.ts";
@@ -358,4 +359,15 @@ test("a column that names what a row belongs to stays where rows differ in it, a
   const style = { width: 20, title: (text: string) => text, paint: (text: string) => text };
   expect(renderTable(["acme", "acme"], columns, style)).not.toContain("acme");
   expect(renderTable(["acme", "beta"], columns, style)).toMatch(/acme[\s\S]*beta/);
+});
+
+test.each([
+  ["2030-01-31T18:00:00.000Z", "2030-01-31 18:00Z"],
+  ["2030-01-31T18:00:00Z", "2030-01-31 18:00Z"],
+  // The time of an event is as wide in its one case of sixty as in the others.
+  ["2030-01-31T18:00:00.250Z", "2030-01-31 18:00:00Z"],
+  ["2030-01-31T18:00:07.000Z", "2030-01-31 18:00:07Z"],
+  ["2030-01-31", "2030-01-31"],
+])("%s reads %s: a full minute needs no seconds", (timestamp, shown) => {
+  expect(time(timestamp)).toBe(shown);
 });

@@ -30,10 +30,10 @@ export function shares(amount: number): string {
   return fixed(amount, 6).replace(/\.?0+$/, "");
 }
 
-/** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; with seconds on request, or where they are not zero. */
+/** `2030-01-31T18:00:00.000Z` as `2030-01-31 18:00Z`; with seconds on request, or unless the time is a full minute. */
 export function time(timestamp: string, options: { seconds?: boolean } = {}): string {
   const [date = timestamp, clock = ""] = timestamp.split("T");
-  const showsSeconds = options.seconds || !clock.startsWith(":00", 5);
+  const showsSeconds = options.seconds || !/^:00(\.0+)?Z$/.test(clock.slice(5));
   return clock === "" ? date : `${date} ${clock.slice(0, showsSeconds ? 8 : 5)}Z`;
 }
 
