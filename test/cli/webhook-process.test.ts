@@ -154,7 +154,11 @@ describe("pmctl webhook", () => {
       [["--signature", mac, ...id], 6, "--timestamp"],
       [["--signature", mac, ...time], 6, "--id"],
       [["--signature", hex, ...id], 6, "--id"],
-      [["--signature", hex, "--timestamp", "1798761600"], 4, "(v1, X-Signature): the time is more than five minutes off"],
+      [
+        ["--signature", hex, "--timestamp", "1798761600"],
+        4,
+        "(v1, X-Signature): the time is more than five minutes off",
+      ],
       [["--signature", hex, "--endpoint", "payments"], 4, "the endpoint does not accept X-Signature"],
       [["--signature", hex, "--endpoint", "kyc"], 4, "the signature does not match these bytes"],
     ] as [string[], number, string][]) {
