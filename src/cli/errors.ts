@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from "commander";
-import { Fault, faultFacts } from "../domain/fault.ts";
+import { Fault } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
 import { shellWord } from "../domain/text.ts";
 import { connectionFailure } from "../domain/unreachable.ts";
@@ -166,7 +166,7 @@ export interface Subject {
 
 /** The command that most likely helps; undefined without one, or where the line lacks a name that it needs. */
 function fixFor(error: unknown, subject: Subject): string | undefined {
-  const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
+  const next = error instanceof Fault ? error.next : undefined;
   const filled = next
     ?.replace("<user>", (place) => (subject.user === undefined ? place : shellWord(subject.user)))
     .replace("<market>", (place) => (subject.market === undefined ? place : shellWord(subject.market)));
