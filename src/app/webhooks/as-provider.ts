@@ -10,7 +10,7 @@ import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { SignedHeaders } from "../../outgoing/sign.ts";
 import { isMessageId, signInbound } from "../../providers/endpoint.ts";
-import { signBody, verifySignature } from "../../providers/signature.ts";
+import { signBody } from "../../providers/signature.ts";
 import { signAsStripe } from "../../providers/stripe/verify.ts";
 import { adminKey } from "../tenant/admin-key.ts";
 import { chooseDoor, type Via } from "../tenant/door.ts";
@@ -159,23 +159,6 @@ function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<Sig
   if (!isMessageId(messageId))
     throw new Fault("USAGE", "--id must be 1 to 255 visible ASCII characters without spaces and dots");
   return signInbound(messageId, body, timestamp ?? Math.floor(wallClockMs() / 1000), secret);
-}
-
-/**
- * Whether this X-Signature belongs to an active secret.
- * @param endpoint whose secrets to check (default: those of all endpoints)
- */
-export function isSignedByProvider(
-  tenant: OperatorTenant,
-  { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
-): boolean {
-  const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
-  // Reads the shared list once, although several endpoints use it.
-  const named = new Map(lists.map((list) => [formatPath(list.path), list]));
-  const secrets = [...named.values()].flatMap(({ references, path }) =>
-    references.map((reference, index) => tenant.secret(reference, [...path, index])),
-  );
-  return verifySignature(body, signature, secrets);
 }
 
 type References = Pick<SecretList, "references" | "path">;
