@@ -128,11 +128,14 @@ describe("over HTTP", () => {
     const { market } = (await (await get("/embed/data/market?marketId=mkt_a")).json()) as FrameData;
     if (!market) throw new Error("The frame has its market");
     const choice = { size: "tile", scheme: "light", name: "Acme", theme: {} } as const;
-    const { curve } = marketDrawing(speakerFor("en", CATALOGUES.en), market.detail, pointsOf(market.history), choice);
+    const points = pointsOf(market.history);
+    const { curve } = marketDrawing(speakerFor("en", CATALOGUES.en), market.detail, points, choice);
     expect(curve[0]).toEqual([0, 0.5]);
-    // Its latest price is at the end, and the trades before it have their places along the line.
+    // Each trade has its place along the line, which goes on a twentieth beyond the time of the answer.
+    const [[start], [end, latest]] = [points[0] ?? [0, 0], points.at(-1) ?? [0, 0]];
+    const [lastTrade = 0] = points.find(([, yes]) => yes === latest) ?? [];
+    expect(curve.at(-1)?.[0]).toBeCloseTo((lastTrade - start) / (1.05 * (end - start)), 2);
     expect(curve.at(-1)?.[1]).toBeCloseTo(market.detail.yesPrice);
-    expect(curve.at(-1)?.[0]).toBeGreaterThan(0.9);
     expect(curve.length).toBeGreaterThan(2);
   });
 
