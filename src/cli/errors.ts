@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from "commander";
-import { Fault, faultFacts } from "../domain/fault.ts";
+import { Fault } from "../domain/fault.ts";
 import { nearest } from "../domain/nearest.ts";
+import { shellWord } from "../domain/text.ts";
 import { connectionFailure } from "../domain/unreachable.ts";
 
 /** Exit codes. A Fault's code decides those between 3 and 8, as a rule. */
@@ -165,25 +166,20 @@ export interface Subject {
 
 /** The command that most likely helps; undefined without one, or where the line lacks a name that it needs. */
 function fixFor(error: unknown, subject: Subject): string | undefined {
-  const next = error instanceof Fault ? faultFacts(error.code).next : undefined;
+  const next = error instanceof Fault ? error.next : undefined;
   const filled = next
     ?.replace("<user>", (place) => (subject.user === undefined ? place : shellWord(subject.user)))
     .replace("<market>", (place) => (subject.market === undefined ? place : shellWord(subject.market)));
   return filled === undefined || filled.includes("<") ? undefined : aimed(filled, subject);
 }
 
-/** The same commands for the tenant and the directory of the failed line. */
-function aimed(commands: string, { directory, tenant }: Subject): string {
+/** The same commands for the tenant and the directory of a line. */
+export function aimed(commands: string, { directory, tenant }: Subject): string {
   const options = [
     ...(directory === undefined ? [] : ["-C", shellWord(directory)]),
     ...(tenant === undefined ? [] : ["-t", shellWord(tenant)]),
   ];
-  return commands.replaceAll("pmctl", () => ["pmctl", ...options].join(" "));
-}
-
-/** Quotes a text so that a shell takes it for one word. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return commands.replaceAll(/(?<=^|; )pmctl(?= )/g, () => ["pmctl", ...options].join(" "));
 }
 
 /**

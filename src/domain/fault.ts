@@ -209,6 +209,8 @@ export interface FaultOptions {
   retryAfterSec?: number;
   /** The HTTP status if it differs from the code's: 503 if this server lacks something that another server may have. */
   status?: 503;
+  /** Null if the code's next step does not help here, as where the code speaks of a file and not of the tenant. */
+  next?: null;
 }
 
 /** An error addressed to the caller. Any other thrown error is a bug and is answered as INTERNAL. */
@@ -217,6 +219,8 @@ export class Fault extends Error {
   readonly detail: Record<string, unknown>;
   readonly retryAfterSec: number | undefined;
   readonly status: number;
+  /** The command that most likely helps; undefined if there is none. */
+  readonly next: string | undefined;
 
   constructor(code: FaultCode, message: string, options: FaultOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -225,6 +229,7 @@ export class Fault extends Error {
     this.detail = options.detail ?? {};
     this.retryAfterSec = options.retryAfterSec;
     this.status = options.status ?? FAULTS[code].status;
+    this.next = options.next === null ? undefined : faultFacts(code).next;
   }
 
   get exitCode(): number {

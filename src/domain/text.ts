@@ -33,6 +33,11 @@ export function spreadHash(text: string): number {
   return hash >>> 0;
 }
 
+/** Quotes a text so that a shell takes it for one word. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** `1 market`, `2 markets`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

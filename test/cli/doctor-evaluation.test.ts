@@ -24,8 +24,12 @@ test("a held market is a warning with the reason and the way out", () => {
     status: "warn",
     found:
       "the oracle left 1 market to a person, mkt_1 for the longest time, since 2030-01-01T00:00:00.000Z: feed down, no answer",
-    remedy:
-      "Look: pmctl oracle check -t acme; or settle by hand: pmctl market settle mkt_1 --outcome yes -t acme, or --outcome no",
+    remedy: "Look at the sources, or settle it by hand",
+    commands: [
+      "pmctl oracle check -t acme",
+      "pmctl market settle mkt_1 --outcome yes -t acme",
+      "pmctl market settle mkt_1 --outcome no -t acme",
+    ],
   });
 });
 
@@ -84,7 +88,7 @@ test.each([
   [0o600, "not ignored", ["ok", "fail"]],
   [0o600, "tracked", ["ok", "fail"]],
 ] as const)(".env of mode %o that git says is %s", (mode, git, expected) => {
-  expect(evaluateEnvFile({ mode, git }).map(({ status }) => status)).toEqual(expected);
+  expect(evaluateEnvFile({ directory: "/srv/markets", mode, git }).map(({ status }) => status)).toEqual(expected);
 });
 
 test.each([
@@ -301,7 +305,7 @@ test.each<[string, Partial<RecordFacts>, string, string]>([
   ["without the key the chain is not judged", { tail: { missing: "ACME_AUDIT_KEY" } }, "audit chain", "skipped"],
   ["a key that no entry made fails", { offRecord: [{ name: "keys", place: "thief" }] }, "on record", "fail"],
 ])("the record: %s", (_, change, check, status) => {
-  expect(statusOf(evaluateRecord({ ...SOUND, ...change }), check)).toBe(status);
+  expect(statusOf(evaluateRecord({ ...SOUND, ...change }, "acme"), check)).toBe(status);
 });
 
 test("a treasury that funds exactly one market is well, and one that is a micro-dollar short fails", () => {
@@ -312,25 +316,28 @@ test("a treasury that funds exactly one market is well, and one that is a micro-
 test("a market that waits for its outcome is a warning", () => {
   expect(evaluateSettlements({ count: 2, oldest: "m1" }, "acme")).toMatchObject({
     status: "warn",
-    remedy: expect.stringContaining("market settle m1 --outcome yes -t acme"),
+    commands: ["yes", "no"].map((outcome) => `pmctl market settle m1 --outcome ${outcome} -t acme`),
   });
 });
 
 test.each([
-  ["keys", "thief", "pmctl key revoke thief"],
-  ["kyc", "eve", "pmctl user restrict eve"],
-  ["policy", "policy.feeBps", "pmctl policy set"],
-  ["configuration", "document", "pmctl policy set"],
-])("what is not on record of %s is mended by a command that the remedy names", (name, place, command) => {
-  const findings = evaluateRecord({ ...SOUND, offRecord: [{ name, place }] });
-  expect(findings.find(({ check }) => check === "on record")?.remedy).toContain(command);
+  ["keys", "thief", ["key revoke thief"], "revoke the key"],
+  ["kyc", "eve", ["user restrict eve", "user release eve"], "restrict or release"],
+  ["policy", "policy.feeBps", ["policy show"], "pmctl policy set"],
+  ["configuration", "document", [], "pmctl policy set"],
+])("what is not on record of %s is mended by what the remedy names", (name, place, commands, words) => {
+  const findings = evaluateRecord({ ...SOUND, offRecord: [{ name, place }] }, "acme");
+  expect(findings.find(({ check }) => check === "on record")).toMatchObject({
+    remedy: expect.stringContaining(words),
+    commands: ["reconcile --explain", ...commands].map((each) => `pmctl ${each} -t acme`),
+  });
 });
 
 test("a port that another program has fails; a server that is not ready fails", () => {
   const taken = { ports: [{ field: "server.port", port: 8080, problem: "EADDRINUSE" }], running: undefined };
-  expect(statusOf(evaluateServer(taken), "server.port")).toBe("fail");
+  expect(statusOf(evaluateServer(taken, "acme"), "server.port")).toBe("fail");
   const unready = { ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503" } };
-  expect(evaluateServer(unready).map(({ status }) => status)).toEqual(["ok", "ok", "fail"]);
+  expect(evaluateServer(unready, "acme").map(({ status }) => status)).toEqual(["ok", "ok", "fail"]);
 });
 
 test("a key set without a key of the tenant's algorithm fails", () => {
@@ -342,15 +349,20 @@ test("a key set without a key of the tenant's algorithm fails", () => {
 test("whatever fails or warns says what to do", () => {
   const all = [
     ...evaluateMachine({ ...machine, node: "20.0.0", binariesProblem: "none", isWritable: false, freeBytes: 0 }),
-    ...evaluateEnvFile({ mode: 0o777, git: "tracked" }),
-    ...evaluateDatabase({ state: "unreachable", problem: "refused", isEmbedded: false }, "acme"),
+    ...evaluateEnvFile({ directory: "/srv/my markets", mode: 0o777, git: "tracked" }),
+    ...evaluateDatabase({ state: "unreachable", problem: "refused", isEmbedded: true }, "acme"),
   ];
   expect(all.every(({ status, remedy }) => (status === "fail" || status === "warn") === (remedy !== null))).toBe(true);
+  expect(all.flatMap(({ commands }) => commands)).toEqual([
+    "chmod 600 '/srv/my markets/.env'",
+    "git -C '/srv/my markets' rm --cached .env",
+    "pmctl db start -t acme",
+  ]);
 });
 
 test("of many lines that count for nothing the number is told, and the first few", () => {
   const faults = Array.from({ length: 9 }, (_, index) => `a.ndjson:${index + 1} has a bad signature`);
-  const [, anchors] = evaluateRecord({ ...SOUND, anchors: { ...ANCHORS, faults } });
+  const [, anchors] = evaluateRecord({ ...SOUND, anchors: { ...ANCHORS, faults } }, "acme");
   expect(anchors?.found).toMatch(/^9 faults: a\.ndjson:1 .*a\.ndjson:2 .*a\.ndjson:5 .*and 4 more: ignored$/);
 });
 
@@ -364,13 +376,17 @@ test("a program of anchors that may not run is mended by --allow-exec, and not i
 
 test("a server that is not ready says which way the audit log does not hold, or leads to where the ledger does not add up", () => {
   const findings = (integrity: string) =>
-    evaluateServer({ ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity } });
+    evaluateServer(
+      { ports: [], running: { url: "http://127.0.0.1:1", health: "200", ready: "503", integrity } },
+      "acme",
+    );
   const readiness = findings("set-back").find(({ check }) => check === "readiness");
   expect(readiness).toMatchObject({ status: "fail", found: expect.stringContaining("set-back") });
   expect(findings("ledger").at(-1)).toEqual({
     check: "ledger",
     status: "fail",
     found: "/readyz answers 503, and the ledger does not add up",
-    remedy: "pmctl reconcile --explain shows where",
+    remedy: "See where",
+    commands: ["pmctl reconcile --explain -t acme"],
   });
 });

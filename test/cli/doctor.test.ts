@@ -48,9 +48,18 @@ test("before the first apply it says that there is no database and what makes on
   const { exitCode, checks } = await doctor();
   expect(exitCode).toBe(1);
   expect(checks.filter(({ status }) => status === "fail")).toMatchObject([
-    { check: "database", remedy: "Create it: pmctl apply acme" },
+    { check: "database", remedy: "Create it", commands: ["pmctl apply acme"] },
   ]);
+  const onScreen = await operator.run("doctor", "-o", "table");
+  expect(onScreen.stdout).toMatch(/database .* has no database yet\. Create it:\n +pmctl apply acme\n/);
   expect((await embeddedCluster(operator.directory).status()).running).toBe(false);
+});
+
+test("a command of a directory that -C named is for that directory", async () => {
+  const elsewhere = operator.directory;
+  const { stdout } = await operator.run("doctor", "-C", elsewhere, "-o", "json");
+  const { checks } = JSON.parse(stdout) as Diagnosis;
+  expect(checks.find(({ check }) => check === "database")?.commands).toEqual([`pmctl -C ${elsewhere} apply acme`]);
 });
 
 test("--pre asks only for what must be there first, and needs no tenant", async () => {
@@ -122,7 +131,7 @@ describe("of an applied tenant", () => {
     expect(checks.find(({ check }) => check === "tenant file")).toMatchObject({
       status: "fail",
       found: expect.stringMatching(/tenant\.yaml:\d+:\d+ policy\.feeBps must be at most 1000/),
-      remedy: "See them all: pmctl validate acme",
+      commands: ["pmctl validate acme"],
     });
   });
 
@@ -178,7 +187,7 @@ describe("of an applied tenant", () => {
     await sql`delete from api_key where name = 'thief'`;
     await sql.end();
     expect([exitCode, statusOf("on record")]).toEqual([8, "fail"]);
-    expect(checks.find(({ check }) => check === "on record")?.remedy).toContain("pmctl key revoke thief");
+    expect(checks.find(({ check }) => check === "on record")?.commands).toContain("pmctl key revoke thief -t acme");
   });
 
   test("notices markets that wait for their outcome, a schema that is behind, and a treasury that is empty", async () => {
@@ -191,7 +200,9 @@ describe("of an applied tenant", () => {
     await sql`update market set close_at = 1 where id = ${id}`;
     const { statusOf, checks } = await doctor();
     expect(statusOf("settlements")).toBe("warn");
-    expect(checks.find(({ check }) => check === "settlements")?.remedy).toContain(`pmctl market settle ${id}`);
+    expect(checks.find(({ check }) => check === "settlements")?.commands).toContain(
+      `pmctl market settle ${id} --outcome yes -t acme`,
+    );
     await sql`update market set close_at = 2051222400000 where id = ${id}`;
     const short = await withFile(
       "tenants/acme/tenant.yaml",

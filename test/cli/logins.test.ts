@@ -195,7 +195,7 @@ describe("the login of a tenant's server", () => {
     expect([seen.exitCode, seen.stderr]).toEqual([3, expect.stringContaining("run pmctl apply gamma")]);
     const { stdout } = await operator.run("doctor", "gamma", "-o", "json");
     expect((JSON.parse(stdout) as { checks: Finding[] }).checks).toContainEqual(
-      expect.objectContaining({ check: "database", status: "fail", remedy: "Grant them: pmctl apply gamma" }),
+      expect.objectContaining({ check: "database", status: "fail", commands: ["pmctl apply gamma"] }),
     );
     const applied = await operator.run("apply", "gamma", "--yes");
     expect(applied.exitCode, applied.stderr).toBe(0);

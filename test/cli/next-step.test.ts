@@ -55,6 +55,15 @@ test("a hint is ready to be pasted: it names the tenant, the user and the market
   expect(errorRecord(suspended, { market: "mkt_1" }).fix).toBe("pmctl story mkt_1");
 });
 
+test("a step that does not help in this place is not given", () => {
+  const ofTenant = new Fault("INTEGRITY", "The ledger does not add up");
+  expect(hintsFor(ofTenant, { tenant: "acme" })).toBe(
+    "Next: pmctl -t acme reconcile --explain; pmctl -t acme audit verify\n",
+  );
+  const ofFile = new Fault("INTEGRITY", "The backup is damaged", { next: null });
+  expect([hintsFor(ofFile), errorRecord(ofFile).fix]).toEqual(["", null]);
+});
+
 test("an error that is no refusal hints at nothing", () => {
   expect(hintsFor(new Error("boom"))).toBe("");
   expect(hintsFor(new Fault("AMOUNT_TOO_SMALL", "Too small"))).toBe("");

@@ -335,6 +335,14 @@ test("long sentences of a record go on below their beginning; long words stay wh
   ).toBe(`found  one two three\n       four five\nkey\n  ${token}`);
 });
 
+test("lines below a field are never broken, and each has a line of its own", () => {
+  const style = { width: 30, title: (text: string) => text, paint: (text: string) => text };
+  const [short, long] = ["pmctl plan", "pmctl market settle mkt_1 --outcome yes"];
+  const rendered = (command: string) => renderRecord([["WARN", "one two three four five six", [command]]], style);
+  expect(rendered(short)).toBe(`WARN  one two three four five\n      six\n      ${short}`);
+  expect(rendered(long)).toBe(`WARN  one two three four five\n      six\n  ${long}`);
+});
+
 test("a refusal of a server tells people how to learn why, and leaves scripts alone", () => {
   const refusal = new Fault("MAX_TRADE_EXCEEDED", "Too much", { detail: { requestId: "req_1" } });
   const [person, script] = [testIo({ terminal: 80 }), testIo()];

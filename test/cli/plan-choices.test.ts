@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asksAbout, type ChoiceOptions, chooserOf } from "../../src/cli/config/plan-choices.ts";
+import { asksAbout, type ChoiceOptions, chooserOf, reasonToApply } from "../../src/cli/config/plan-choices.ts";
 import { planView, shownPlan } from "../../src/cli/config/plan-view.ts";
 import { planMarkdown, refusalMarkdown } from "../../src/cli/config/step-summary.ts";
 import { markdownCell } from "../../src/cli/output/markdown.ts";
@@ -26,6 +26,17 @@ async function answers(plan: Plan, options: ChoiceOptions, given?: boolean[]) {
   );
   return { choices, questions: io.questions, stderr: io.stderr.text };
 }
+
+test("breaking a freeze takes its reason from the line, or from the operator at a terminal", async () => {
+  const reasonWith = (options: ChoiceOptions & { reason?: string }, given?: string[]) =>
+    reasonToApply(options, testIo(given ? { answers: [...given] } : {}).prompts);
+  expect(await reasonWith({ breakFreeze: true }, ["a bug"])).toBe("a bug");
+  expect(await reasonWith({ breakFreeze: true, reason: "an outage" }, ["a bug"])).toBe("an outage");
+  expect(await reasonWith({}, ["a bug"])).toBeUndefined();
+  const unasked = [reasonWith({ breakFreeze: true }), reasonWith({ breakFreeze: true, yes: true }, ["a bug"])];
+  for (const refused of unasked)
+    await expect(refused).rejects.toThrow("--break-freeze needs a reason in the audit log");
+});
 
 describe("who answers the questions of a plan", () => {
   test("without a terminal only the flags, and nothing is asked", async () => {

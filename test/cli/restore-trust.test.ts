@@ -28,6 +28,8 @@ async function expectRefused(file: string, exit: number, words: string | RegExp,
   const ending = await scene.restore(file, change);
   expect(ending).toMatchObject({ exit, stdout: "" });
   expect(ending.stderr).toMatch(words);
+  // The tenant's database is not the one that failed its checks.
+  expect(ending.stderr).not.toContain("reconcile --explain");
   expect(await scene.everything()).toEqual(before);
   expect(await scene.leftovers()).toEqual([]);
 }
@@ -253,8 +255,9 @@ describe("behind the newest known anchor", () => {
     const known = await headOf();
     await expectRefused(file, 8, "--accept-rollback");
     await expectRefused(file, 6, "--reason", { acceptRollback: true });
-    const accepted = { acceptRollback: true, reason: "the disk was lost" };
-    expect(await scene.restore(file, accepted)).toMatchObject({ exit: 0 });
+    // A terminal is asked for the reason, and then for the tenant's name.
+    const onTerminal = { acceptRollback: true, yes: undefined };
+    expect(await scene.restore(file, onTerminal, ["the disk was lost", "acme"])).toMatchObject({ exit: 0 });
     const payload = { anchorSeq: known.seq, anchorHash: known.hash, headSeq: data.head.seq, headHash: data.head.hash };
     expect(await scene.entriesAfter(data.head.seq)).toMatchObject([
       { type: "database.restored" },

@@ -3,6 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { signInbound } from "../../src/providers/endpoint.ts";
+import { signBody } from "../../src/providers/signature.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { withRateLimit, withServer } from "../support/tenant-text.ts";
 import { shell } from "./support/pmctl.ts";
@@ -115,6 +117,55 @@ describe("pmctl webhook", () => {
     const wrong = await verify(expected.replace(/^./, (digit) => (digit === "0" ? "1" : "0")));
     expect([wrong.exitCode, wrong.stderr]).toEqual([4, expect.stringContaining("Invalid signature")]);
     expect((await operator.run("webhook", "sign", "--body", "none.json")).exitCode).toBe(6);
+  });
+
+  test("verify checks either scheme as an endpoint does, and names the scheme", async () => {
+    const verify = (...args: string[]) => operator.run("webhook", "verify", "--body", "body.json", ...args);
+    const signed = async (...args: string[]) =>
+      JSON.parse((await operator.run("webhook", "sign", "--body", "body.json", "-o", "json", ...args)).stdout);
+    const { signature } = await signed();
+    const old = await verify("--signature", signature, "-o", "json");
+    expect(JSON.parse(old.stdout)).toEqual({ valid: true, scheme: "v1" });
+
+    const { headers } = await signed("--endpoint", "payments");
+    const given = ["--signature", `v1a,other ${headers["webhook-signature"]}`, "--id", headers["webhook-id"]];
+    const timely = ["--timestamp", headers["webhook-timestamp"]];
+    for (const endpoint of [[], ["--endpoint", "payments"]])
+      expect((await verify(...given, ...timely, ...endpoint)).stdout).toBe("valid (v2, Standard Webhooks)");
+  });
+
+  test("verify says which part of a signature failed, and shows no secret", async () => {
+    const verify = (...args: string[]) => operator.run("webhook", "verify", "--body", "body.json", ...args);
+    const { "webhook-signature": mac, ...stated } = signInbound(
+      "msg_1",
+      Buffer.from(BODY),
+      1798761600,
+      PAYMENTS_SECRET,
+    );
+    const id = ["--id", stated["webhook-id"]];
+    const time = ["--timestamp", stated["webhook-timestamp"]];
+    const hex = signBody(Buffer.from(BODY), PAYMENTS_SECRET);
+    for (const [args, exit, says] of [
+      [["--signature", mac, ...id, ...time], 4, "(v2, Standard Webhooks): the time is more than five minutes off"],
+      [["--signature", mac, "--id", "msg_2", ...time], 4, "the signature does not match these bytes"],
+      [["--signature", mac, ...id, ...time, "--endpoint", "kyc"], 4, "the signature does not match these bytes"],
+      [["--signature", mac, "--id", "a.b", ...time], 4, "webhook-id is missing or not valid"],
+      [["--signature", mac, ...id, "--timestamp", "today"], 4, "the time cannot be read"],
+      [["--signature", mac, ...id], 6, "--timestamp"],
+      [["--signature", mac, ...time], 6, "--id"],
+      [["--signature", hex, ...id], 6, "--id"],
+      [
+        ["--signature", hex, "--timestamp", "1798761600"],
+        4,
+        "(v1, X-Signature): the time is more than five minutes off",
+      ],
+      [["--signature", hex, "--endpoint", "payments"], 4, "the endpoint does not accept X-Signature"],
+      [["--signature", hex, "--endpoint", "kyc"], 4, "the signature does not match these bytes"],
+    ] as [string[], number, string][]) {
+      const { exitCode, stdout, stderr } = await verify(...args);
+      expect([exitCode, stdout, stderr]).toEqual([exit, "", expect.stringContaining(says)]);
+      expect(stderr).not.toMatch(/whsec_[A-Za-z0-9]/);
+    }
   });
 
   test("sign --scheme v2 gives the headers that the scheme's own library verifies, under the endpoint's secret", async () => {

@@ -62,7 +62,7 @@ test("a market whose feed is read elsewhere than at its creation is held, and to
   expect(after).toMatchObject({
     check: "oracle acme:s0",
     status: "warn",
-    remedy: expect.stringContaining(`${id} --outcome yes -t acme`),
+    commands: expect.arrayContaining([`pmctl market settle ${id} --outcome yes -t acme`]),
   });
   await sweep({ ...context, services: { ...context.services, oracle: other } });
   stage.clock.now = closeAt + 5 * SEC;

@@ -1,6 +1,7 @@
 import { schemaDocument } from "../../src/app/schema-documents.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { streamOperation } from "../../src/contract/resources/stream.ts";
+import { UNKNOWN_PARAMETERS } from "../../src/server/openapi/openapi-parts.ts";
 import { refusalsOf } from "../../src/server/openapi/openapi-refusals.ts";
 import { cell, code, NOTE, row, table } from "./markdown.ts";
 
@@ -60,7 +61,7 @@ export async function apiPage(): Promise<string> {
   );
   return `${[
     "# API",
-    `Every request by tag. \`/docs\` of a running server has the bodies with examples, and \`/openapi.json\` describes them for programs. ${NOTE}`,
+    `Every request by tag. \`/docs\` of a running server has the bodies with examples, and \`/openapi.json\` describes them for programs. ${UNKNOWN_PARAMETERS} ${NOTE}`,
     "## Parameters of many requests",
     parameterTable(common),
     "## Errors",

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operations.ts";
@@ -27,6 +28,13 @@ describe("the OpenAPI document", () => {
     expect(document.openapi).toBe("3.1.0");
     expect(document.servers).toEqual([{ url: "https://predict.acme.example" }]);
     expect(document.info).toMatchObject({ title: expect.any(String), version: expect.any(String) });
+  });
+
+  test("says at its head that unknown query parameters are ignored, as the page of the reference does", () => {
+    const page = readFileSync(new URL("../../docs/reference/api.md", import.meta.url), "utf8");
+    const [head] = page.split("## Parameters");
+    for (const text of [document.info.description, head])
+      expect(text).toContain("The server ignores query parameters that an operation does not name.");
   });
 
   test("describes every operation of the table, once", () => {

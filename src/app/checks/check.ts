@@ -14,24 +14,31 @@ export interface Finding {
   status: Status;
   /** The fact, or why it cannot be known. */
   found: string;
-  /** What to do; null when there is nothing to do. */
+  /** What to do, without the command lines; null when there is nothing to do. */
   remedy: string | null;
+  /** Command lines that do it or show more, each ready to be pasted. */
+  commands: string[];
 }
 
 export function ok(check: string, found: string): Finding {
-  return { check, status: "ok", found, remedy: null };
+  return { check, status: "ok", found, remedy: null, commands: [] };
 }
 
-export function warn(check: string, found: string, remedy: string): Finding {
-  return { check, status: "warn", found, remedy };
+export function warn(check: string, found: string, remedy: string, ...commands: string[]): Finding {
+  return { check, status: "warn", found, remedy, commands };
 }
 
-export function fail(check: string, found: string, remedy: string): Finding {
-  return { check, status: "fail", found, remedy };
+export function fail(check: string, found: string, remedy: string, ...commands: string[]): Finding {
+  return { check, status: "fail", found, remedy, commands };
 }
 
 export function skipped(check: string, found: string): Finding {
-  return { check, status: "skipped", found, remedy: null };
+  return { check, status: "skipped", found, remedy: null, commands: [] };
+}
+
+/** The command lines that settle a market by hand, one for each outcome. */
+export function settlingOf(market: string, tenant: string): string[] {
+  return ["yes", "no"].map((outcome) => `pmctl market settle ${market} --outcome ${outcome} -t ${tenant}`);
 }
 
 /** A tenant with a valid file, as the doctor examines it. */

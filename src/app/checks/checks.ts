@@ -55,7 +55,7 @@ export const CHECKS: readonly Check[] = [
   {
     id: "server",
     asks: "Who serves the tenant, is the server well, and does it take our key?",
-    examine: async (tenant) => evaluateServer(await collectServer(tenant)),
+    examine: async (tenant) => evaluateServer(await collectServer(tenant), tenant.id),
     cause: "audit key",
   },
   { id: "user tokens", asks: "Can the tokens of users be verified?", examine: examineKeySet },
@@ -86,7 +86,7 @@ export const CHECKS: readonly Check[] = [
     asks: "Does the audit log hold, do the anchors know it, and is the database as it says?",
     inDatabase: {
       finds: "audit chain, anchors, on record",
-      examine: async (sql, tenant) => evaluateRecord(await collectRecord(sql, tenant)),
+      examine: async (sql, tenant) => evaluateRecord(await collectRecord(sql, tenant), tenant.id),
     },
     cause: "audit key",
     waits: {

@@ -108,12 +108,16 @@ async function collectDatabase(sql: Sql): Promise<DatabaseFacts> {
 
 export function evaluateDatabase(facts: DatabaseFacts, tenant: string): Finding[] {
   if (facts.state === "not created")
-    return [fail("database", `${tenant} has no database yet`, `Create it: pmctl apply ${tenant}`)];
+    return [fail("database", `${tenant} has no database yet`, "Create it", `pmctl apply ${tenant}`)];
   if (facts.state === "not granted")
-    return [fail("database", "the server's login has no rights in it yet", `Grant them: pmctl apply ${tenant}`)];
+    return [fail("database", "the server's login has no rights in it yet", "Grant them", `pmctl apply ${tenant}`)];
   if (facts.state === "unreachable") {
-    const remedy = facts.isEmbedded ? "Start it: pmctl db start" : "Check the server, the network and the database URL";
-    return [fail("database", `it cannot be reached: ${facts.problem}`, remedy)];
+    const found = `it cannot be reached: ${facts.problem}`;
+    return [
+      facts.isEmbedded
+        ? fail("database", found, "Start it", `pmctl db start -t ${tenant}`)
+        : fail("database", found, "Check the server, the network and the database URL"),
+    ];
   }
   if (facts.state === "unsupported")
     return [fail("database", facts.problem, "Use PostgreSQL 15 or newer: the embedded one, or a server's")];
@@ -128,7 +132,7 @@ function evaluateSchema(schema: number, needed: number, tenant: string): Finding
   const found = `version ${schema}, and this pmctl needs ${needed}`;
   if (schema === needed) return ok("schema", `version ${schema} is current`);
   if (schema > needed) return fail("schema", found, "Upgrade pmctl: a newer version migrated this database");
-  return fail("schema", found, `Run: pmctl db migrate -t ${tenant}`);
+  return fail("schema", found, "Migrate it", `pmctl db migrate -t ${tenant}`);
 }
 
 function evaluateClock(differenceMs: number, uncertaintyMs: number): Finding {

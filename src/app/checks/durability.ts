@@ -67,5 +67,5 @@ function evaluateArchive({ walLevel, archive }: DurabilityFacts): Finding {
 
 export function evaluateBackup(lastAt: string | null, tenant: string): Finding {
   if (lastAt !== null) return ok("backup", `the last one from this directory shows ${lastAt}`);
-  return warn("backup", "none was written from this directory", `Write one: pmctl db backup -t ${tenant}`);
+  return warn("backup", "none was written from this directory", "Write one", `pmctl db backup -t ${tenant}`);
 }

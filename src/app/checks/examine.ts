@@ -90,7 +90,7 @@ function readTenant(directory: string, id: string): DeclaredTenant | Finding {
     const [first] = error.problems;
     const more = error.problems.length > 1 ? `, and ${error.problems.length - 1} more` : "";
     const found = `${first?.file}:${first?.line}:${first?.column} ${first?.path} ${first?.message}${more}`;
-    return fail("tenant file", found, `See them all: pmctl validate ${id}`);
+    return fail("tenant file", found, "See them all", `pmctl validate ${id}`);
   }
 }
 

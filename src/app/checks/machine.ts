@@ -3,6 +3,7 @@ import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { isErrno } from "../../config/environment.ts";
+import { shellWord } from "../../domain/text.ts";
 import { embeddedCluster } from "../../postgres/embedded/cluster.ts";
 import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
@@ -92,6 +93,7 @@ async function freeBytes(path: string): Promise<number | null> {
 }
 
 interface EnvFileFacts {
+  directory: string;
   /** Permission bits of `.env`; null when there is none. */
   mode: number | null;
   git: "no repository" | "ignored" | "not ignored" | "tracked";
@@ -109,7 +111,7 @@ export async function collectEnvFile(directory: string): Promise<EnvFileFacts> {
       throw error;
     },
   );
-  return { mode, git: mode === null ? "no repository" : await askGit(directory) };
+  return { directory, mode, git: mode === null ? "no repository" : await askGit(directory) };
 }
 
 async function askGit(directory: string): Promise<EnvFileFacts["git"]> {
@@ -122,29 +124,34 @@ async function askGit(directory: string): Promise<EnvFileFacts["git"]> {
   return (await git("check-ignore", "-q", ".env")) === 0 ? "ignored" : "not ignored";
 }
 
-export function evaluateEnvFile({ mode, git }: EnvFileFacts): Finding[] {
+export function evaluateEnvFile({ directory, mode, git }: EnvFileFacts): Finding[] {
   if (mode === null) return [skipped(".env", "no .env file: secrets come from the environment or from files")];
-  return [evaluateMode(mode), evaluateGit(git)];
+  return [evaluateMode(mode, directory), evaluateGit(git, directory)];
 }
 
-function evaluateMode(mode: number): Finding {
+function evaluateMode(mode: number, directory: string): Finding {
   const text = mode.toString(8).padStart(3, "0");
-  const remedy = "Run: chmod 600 .env";
+  const remedy = ["Take those rights away", `chmod 600 ${shellWord(join(directory, ".env"))}`] as const;
   if ((mode & OTHERS) !== 0)
-    return fail(".env permissions", `mode ${text}: every user of this machine may read or change it`, remedy);
-  if ((mode & GROUP) !== 0) return warn(".env permissions", `mode ${text}: its group may read or change it`, remedy);
+    return fail(".env permissions", `mode ${text}: every user of this machine may read or change it`, ...remedy);
+  if ((mode & GROUP) !== 0) return warn(".env permissions", `mode ${text}: its group may read or change it`, ...remedy);
   return ok(".env permissions", `mode ${text}: only you may read it`);
 }
 
-function evaluateGit(git: EnvFileFacts["git"]): Finding {
+function evaluateGit(git: EnvFileFacts["git"], directory: string): Finding {
   if (git === "no repository") return ok(".env and git", "not in a git repository");
   if (git === "ignored") return ok(".env and git", "git ignores it");
   if (git === "not ignored")
     return fail(
       ".env and git",
       "git does not ignore it: the next `git add .` would publish it",
-      "Run: echo .env >> .gitignore",
+      "Add it to .gitignore",
+      `echo .env >> ${shellWord(join(directory, ".gitignore"))}`,
     );
-  const remedy = "Run: git rm --cached .env, ignore it, and replace every secret in it: history keeps them";
-  return fail(".env and git", "it is committed to git, with every secret in it", remedy);
+  return fail(
+    ".env and git",
+    "it is committed to git, with every secret in it",
+    "Replace every secret in it, because the history keeps them; ignore it, and take it out of git",
+    `git -C ${shellWord(directory)} rm --cached .env`,
+  );
 }

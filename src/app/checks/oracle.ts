@@ -4,7 +4,7 @@ import type { Sql } from "../../postgres/connect.ts";
 import { type HeldRow, listHeldMarkets, listPromises, type PromiseRow } from "../../queries/oracle.ts";
 import { isFeedUnchanged, type OracleSetup } from "../../services/feeds.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
-import { type Examined, type Finding, ok, warn } from "./check.ts";
+import { type Examined, type Finding, ok, settlingOf, warn } from "./check.ts";
 
 /** Beyond this number a count says nothing more. */
 const MOST_HELD = 200;
@@ -23,7 +23,9 @@ export function evaluateHeld(held: readonly HeldRow[], tenant: string): Finding 
   return warn(
     "held markets",
     `the oracle left ${markets} to a person, ${first.id} for the longest time, since ${since}: ${first.reason}, ${first.detail}`,
-    `Look: pmctl oracle check -t ${tenant}; or settle by hand: pmctl market settle ${first.id} --outcome yes -t ${tenant}, or --outcome no`,
+    "Look at the sources, or settle it by hand",
+    `pmctl oracle check -t ${tenant}`,
+    ...settlingOf(first.id, tenant),
   );
 }
 
@@ -40,13 +42,14 @@ function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: Pro
   const { feed: key } = promise;
   const feed = setup.feeds.get(key);
   const waiting = `${counted(markets, "market")}, ${first} first`;
-  const byHand = `settle by hand when it closes: pmctl market settle ${first} --outcome yes -t ${tenant}, or --outcome no`;
+  const byHand = "settle by hand when it closes";
   if (!feed || !isFeedUnchanged(setup, promise))
     return [
       warn(
         `oracle ${key}`,
         `${feed ? "differs from the feed of its markets" : "is no feed any more"}, so they will be held: ${waiting}`,
         `Put the feed and its sources back as they were in the tenant file, or ${byHand}`,
+        ...settlingOf(first, tenant),
       ),
     ];
   const usable = feed.sources.filter(({ use }) => !setup.lacking.has(use)).length;
@@ -55,7 +58,9 @@ function evaluatePromise(setup: OracleSetup, { markets, first, ...promise }: Pro
     warn(
       `oracle ${key}`,
       `${tooFewSources(feed, usable, setup)}, so its markets will be held: ${waiting}`,
-      `State what the sources need in the tenant file (pmctl oracle feeds -t ${tenant}), or ${byHand}`,
+      `State what the sources need in the tenant file, or ${byHand}`,
+      `pmctl oracle feeds -t ${tenant}`,
+      ...settlingOf(first, tenant),
     ),
   ];
 }

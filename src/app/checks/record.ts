@@ -8,6 +8,7 @@ import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
 import { describeSetBack, type KnownAnchor, newestOf, type SetBack } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { shellWord } from "../../domain/text.ts";
 import { loadRows } from "../../ledger/load.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { type Reader, readerOf } from "../../postgres/pool.ts";
@@ -17,7 +18,7 @@ import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
 import { type AnchorSources, compareAnchors, knownAnchors } from "../../services/anchors/known-anchors.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Finding, fail, ok, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, settlingOf, skipped, warn } from "./check.ts";
 import { nameOf } from "./secrets.ts";
 
 export interface RecordFacts {
@@ -114,11 +115,15 @@ async function problemOfWriting(file: string): Promise<string | undefined> {
   }
 }
 
-export function evaluateRecord(facts: RecordFacts): Finding[] {
-  return [evaluateTail(facts), evaluateAnchors(facts.anchors), evaluateStanding(facts.offRecord)];
+export function evaluateRecord(facts: RecordFacts, tenant: string): Finding[] {
+  return [
+    evaluateTail(facts, tenant),
+    evaluateAnchors(facts.anchors, tenant),
+    evaluateStanding(facts.offRecord, tenant),
+  ];
 }
 
-function evaluateTail({ tail, keyName }: RecordFacts): Finding {
+function evaluateTail({ tail, keyName }: RecordFacts, tenant: string): Finding {
   if ("missing" in tail) return skipped("audit chain", `the audit key is missing: ${tail.missing}`);
   if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
   if (tail.broken.sealedWith !== undefined)
@@ -130,38 +135,48 @@ function evaluateTail({ tail, keyName }: RecordFacts): Finding {
   return fail(
     "audit chain",
     `${tail.broken.kind}: ${operatorText(tail.broken)}`,
-    "Keep every program away from the database, then run: pmctl audit verify",
+    "Keep every program away from the database, then verify the whole log",
+    `pmctl audit verify -t ${tenant}`,
   );
 }
 
-function evaluateStanding(offRecord: RecordFacts["offRecord"]): Finding {
+function evaluateStanding(offRecord: RecordFacts["offRecord"], tenant: string): Finding {
   const [first] = offRecord;
   if (!first) return ok("on record", "keys, users' standing and configuration are as the audit log says");
   const more = offRecord.length > 1 ? `, and ${offRecord.length - 1} more` : "";
+  const { repair, commands } = mendingOf(first);
   return fail(
     "on record",
     `the database says otherwise than the audit log about ${first.name}: ${first.place}${more}`,
-    `Another program wrote to the database: pmctl reconcile --explain shows where. ${mendingOf(first)}`,
+    `Another program wrote to the database: see where. ${repair}`,
+    `pmctl reconcile --explain -t ${tenant}`,
+    ...commands.map((words) => `pmctl ${words} -t ${tenant}`),
   );
 }
 
-/** The command that writes the row again from the log. */
-function mendingOf({ name, place }: RecordFacts["offRecord"][number]): string {
-  if (name === "keys") return `To repair it: pmctl key revoke ${place}, or rotate it`;
-  if (name === "policy") return "To repair it: pmctl policy set, with the intended value";
+/** What writes the row again from the log, and its command lines without `pmctl` and tenant. */
+function mendingOf({ name, place }: RecordFacts["offRecord"][number]): { repair: string; commands: string[] } {
+  const word = shellWord(place);
+  if (name === "keys") return { repair: "Then revoke the key, or rotate it", commands: [`key revoke ${word}`] };
+  if (name === "policy")
+    return { repair: "Then set the policy to the intended value by pmctl policy set", commands: ["policy show"] };
   if (name === "configuration")
-    return "To repair it: pmctl policy set with any value, or an apply that changes something";
-  return `To repair it: pmctl user restrict ${place} or release, or the next result of an identity check`;
+    return { repair: "Any pmctl policy set repairs it, or an apply that changes something", commands: [] };
+  return {
+    repair: "Then restrict or release the user; the next result of an identity check repairs it too",
+    commands: ["restrict", "release"].map((verb) => `user ${verb} ${word}`),
+  };
 }
 
-function evaluateAnchors(facts: RecordFacts["anchors"]): Finding {
+function evaluateAnchors(facts: RecordFacts["anchors"], tenant: string): Finding {
   if ("missing" in facts) return skipped("anchors", `the audit key is missing: ${facts.missing}`);
   const { newest, faults, unwritable, setBack } = facts;
   if (setBack)
     return fail(
       "anchors",
       `${describeSetBack(setBack)} (${setBack.anchor.source})`,
-      "Put the newer database back; if it is lost for good: pmctl audit accept-rollback --reason TEXT",
+      "Put the newer database back; if it is lost for good, accept the rollback",
+      `pmctl audit accept-rollback -t ${tenant}`,
     );
   const warnings = [
     ...(unwritable.length === 0 ? [] : [unwritable.join("; ")]),
@@ -197,11 +212,12 @@ export function evaluateSettlements(
   { count, oldest }: { count: number; oldest: string | null },
   tenant: string,
 ): Finding {
-  if (count === 0) return ok("settlements", "no market past its closing time waits for one");
+  if (count === 0 || oldest === null) return ok("settlements", "no market past its closing time waits for one");
   const markets = count === 1 ? "1 market has" : `${count} markets have`;
   return warn(
     "settlements",
     `${markets} closed and not been settled; ${oldest} waits longest`,
-    `Decide it: pmctl market settle ${oldest} --outcome yes -t ${tenant}, or --outcome no`,
+    "Decide it",
+    ...settlingOf(oldest, tenant),
   );
 }

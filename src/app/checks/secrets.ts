@@ -78,7 +78,12 @@ function weakness({ path, name, value }: SecretFact): Finding[] {
   if (!value || value.distinctCharacters >= FEW_CHARACTERS) return [];
   const found = `${name} has ${value.bytes} bytes and only ${value.distinctCharacters} different characters`;
   return [
-    warn(`secret ${path}`, `${found}: it may be guessed`, "Replace it by 32 random bytes: openssl rand -base64 32"),
+    warn(
+      `secret ${path}`,
+      `${found}: it may be guessed`,
+      "Replace it by 32 random bytes, such as this prints",
+      "openssl rand -base64 32",
+    ),
   ];
 }
 

@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import type { Fetch } from "../../client/fetch.ts";
 import { socketFetch } from "../../client/server-by-socket.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -27,17 +28,15 @@ export interface ServerFacts {
 const TIMEOUT_MS = 3000;
 const GOOD = "200";
 const UNPROVEN_REMEDY = "No key is sent to it, and commands go straight to the database";
-const REMEDY = "Read the server's log; pmctl db status shows whether the database answers";
+const REMEDY = "Read the server's log, and see whether the database answers";
 const FAILING_REMEDY = "Fix that; the tenant is tried again within a minute, other tenants of that server go on";
-const LEDGER_REMEDY = "pmctl reconcile --explain shows where";
-const AUDIT_REMEDY = "pmctl audit status shows more";
 
 export async function collectServer(tenant: Examined): Promise<ServerFacts> {
   const { host, port, opsPort, opsHost } = tenant.config.server;
   const { servers, failing, foreign, unproven } = await serversHere(tenant);
   const [server] = servers;
   if (server) {
-    const request = await socketFetch(server.socket);
+    const request = socketFetch(server.socket);
     const { status, body } = await answerOf(request, "http://localhost/readyz");
     const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
     const health = (await answerOf(request, "http://localhost/health")).status;
@@ -62,48 +61,61 @@ export async function collectServer(tenant: Examined): Promise<ServerFacts> {
   };
 }
 
-export function evaluateServer({
-  ports,
-  running,
-  unproven,
-  failing,
-  foreign,
-  unserved,
-  adminKey: refused,
-}: ServerFacts): Finding[] {
+export function evaluateServer(
+  { ports, running, unproven, failing, foreign, unserved, adminKey: refused }: ServerFacts,
+  tenant: string,
+): Finding[] {
   if (failing)
     return [fail("server", `the server at ${failing.url} cannot serve the tenant: ${failing.problem}`, FAILING_REMEDY)];
   if (unproven !== undefined) return [warn("server", unproven, UNPROVEN_REMEDY)];
   if (foreign !== undefined)
     return [skipped("server", `the server at ${foreign} has another audit key: it is another environment's`)];
   const none = unserved
-    ? fail("server", UNSERVED, "Start it with pmctl serve, pmctl up, or the deployment's own service")
+    ? fail("server", UNSERVED, "Start it as your deployment does, or here", `pmctl serve ${tenant}`)
     : skipped("server", "no server of this tenant runs on this machine");
   if (!running) return [none, ...ports.map(evaluatePort)];
   const { url, health } = running;
   return [
     ok("ports", "served by this tenant"),
-    health === GOOD ? ok("health", `${url}/health is good`) : fail("health", `/health answers ${health}`, REMEDY),
-    evaluateReadiness(running),
+    health === GOOD
+      ? ok("health", `${url}/health is good`)
+      : fail("health", `/health answers ${health}`, REMEDY, statusCommand(tenant)),
+    evaluateReadiness(running, tenant),
     ...(refused === undefined
       ? []
       : [
           fail(
             "admin key",
             `the server rejects the value of ${refused}`,
-            `Put back the value that the server knows, or apply the new value straight at the database: pmctl apply --via db. A value that was ended as leaked is refused for ever: put a new one into ${refused} first`,
+            `Put back the value that the server knows, or apply the new value straight at the database. A value that was ended as leaked is refused for ever: put a new one into ${refused} first`,
+            `pmctl apply ${tenant} --via db`,
           ),
         ]),
   ];
 }
 
-function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>): Finding {
+/** The command that shows whether the database answers. */
+function statusCommand(tenant: string): string {
+  return `pmctl db status -t ${tenant}`;
+}
+
+function evaluateReadiness({ ready, integrity }: NonNullable<ServerFacts["running"]>, tenant: string): Finding {
   if (ready === GOOD) return ok("readiness", "/readyz is good");
   if (integrity === "ledger")
-    return fail("ledger", `/readyz answers ${ready}, and the ledger does not add up`, LEDGER_REMEDY);
+    return fail(
+      "ledger",
+      `/readyz answers ${ready}, and the ledger does not add up`,
+      "See where",
+      `pmctl reconcile --explain -t ${tenant}`,
+    );
   return integrity === undefined || integrity === "ok"
-    ? fail("readiness", `/readyz answers ${ready}`, REMEDY)
-    : fail("readiness", `/readyz answers ${ready}, and the audit log does not hold (${integrity})`, AUDIT_REMEDY);
+    ? fail("readiness", `/readyz answers ${ready}`, REMEDY, statusCommand(tenant))
+    : fail(
+        "readiness",
+        `/readyz answers ${ready}, and the audit log does not hold (${integrity})`,
+        "See more",
+        `pmctl audit status -t ${tenant}`,
+      );
 }
 
 function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): Finding {
@@ -122,7 +134,7 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
 }
 
 /** The name of the admin key's secret, where the server rejects its value. */
-async function refusedKey(tenant: Examined, request: typeof fetch): Promise<string | undefined> {
+async function refusedKey(tenant: Examined, request: Fetch): Promise<string | undefined> {
   try {
     const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
     const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });
@@ -135,7 +147,7 @@ async function refusedKey(tenant: Examined, request: typeof fetch): Promise<stri
 }
 
 async function answerOf(
-  request: typeof fetch,
+  request: Fetch,
   url: string,
   headers: Record<string, string> = {},
 ): Promise<{ status: string; body: string }> {

@@ -4,6 +4,7 @@ import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { kycVerdict } from "../../domain/trader.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
+import { settlingOf } from "./check.ts";
 import type { Waiting } from "./inbox-item.ts";
 
 /** An expiry within this time is urgent. */
@@ -40,10 +41,7 @@ export function waitingMarkets(
     return item(hold ? "market.held" : "market.closed", "warn", [id, `${question}: ${why}`], {
       amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
       since: hold ? hold.heldAt : closeAt,
-      commands: [
-        ...["yes", "no"].map((outcome) => `pmctl market settle ${id} --outcome ${outcome} -t ${tenant}`),
-        `pmctl market show ${id} -t ${tenant}`,
-      ],
+      commands: [...settlingOf(id, tenant), `pmctl market show ${id} -t ${tenant}`],
     });
   });
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
+import type { Fetch, Fetched } from "../../client/fetch.ts";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
 import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { SignedHeaders } from "../../outgoing/sign.ts";
 import { isMessageId, signInbound } from "../../providers/endpoint.ts";
-import { signBody, verifySignature } from "../../providers/signature.ts";
+import { signBody } from "../../providers/signature.ts";
 import { signAsStripe } from "../../providers/stripe/verify.ts";
 import { adminKey } from "../tenant/admin-key.ts";
 import { chooseDoor, type Via } from "../tenant/door.ts";
@@ -84,7 +86,7 @@ export async function sendAsProvider(
   const signature = await signatureOf(sample, scheme, body, tenant);
   const operator = asProvider ? operatorHeaders(adminKey(tenant, key).value, reason ?? "") : {};
   const response = await post(server.fetch, target, body, { ...signature, ...operator });
-  const answer: unknown = await response.json().catch(() => undefined);
+  const answer = parseJson(await response.text());
   if (!response.ok) throw faultFrom(response, answer);
   return { url: target, status: response.status };
 }
@@ -109,12 +111,7 @@ async function signatureOf(
   return { "x-signature": signBody(Buffer.from(body), secret()) };
 }
 
-async function post(
-  request: typeof fetch,
-  url: string,
-  body: string,
-  signature: Record<string, string>,
-): Promise<Response> {
+async function post(request: Fetch, url: string, body: string, signature: Record<string, string>): Promise<Fetched> {
   try {
     return await request(url, {
       method: "POST",
@@ -162,23 +159,6 @@ function signMessageOf(body: Buffer, secret: string, { id, timestamp }: Pick<Sig
   if (!isMessageId(messageId))
     throw new Fault("USAGE", "--id must be 1 to 255 visible ASCII characters without spaces and dots");
   return signInbound(messageId, body, timestamp ?? Math.floor(wallClockMs() / 1000), secret);
-}
-
-/**
- * Whether this X-Signature belongs to an active secret.
- * @param endpoint whose secrets to check (default: those of all endpoints)
- */
-export function isSignedByProvider(
-  tenant: OperatorTenant,
-  { body, signature, endpoint }: { body: Buffer; signature: string; endpoint?: InboundEndpoint | undefined },
-): boolean {
-  const lists = (endpoint ? [endpoint] : INBOUND_ENDPOINTS).map((each) => inboundSecretsOf(tenant.config, each));
-  // Reads the shared list once, although several endpoints use it.
-  const named = new Map(lists.map((list) => [formatPath(list.path), list]));
-  const secrets = [...named.values()].flatMap(({ references, path }) =>
-    references.map((reference, index) => tenant.secret(reference, [...path, index])),
-  );
-  return verifySignature(body, signature, secrets);
 }
 
 type References = Pick<SecretList, "references" | "path">;

@@ -4,7 +4,7 @@ import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { CommandContext, Host } from "../command.ts";
-import { EXIT, type ExitCode, READS_FILES } from "../errors.ts";
+import { aimed, EXIT, type ExitCode, READS_FILES } from "../errors.ts";
 import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
 import { readEach, tenantsMeant } from "../input/tenants.ts";
 import type { View } from "../output/output.ts";
@@ -25,18 +25,26 @@ interface Diagnosis {
 
 const MARKS = { ok: "ok", warn: "WARN", fail: "FAIL", skipped: "-" } as const;
 
-const view: View<Diagnosis, Diagnosis> = {
+/** Turns a command line into one that may be pasted at the place of this one. */
+type Aim = (command: string) => string;
+
+const viewWith = (aim: Aim): View<Diagnosis, Diagnosis> => ({
   kind: "record",
   lines: ({ checks }) => checks.map((check) => ({ ...check })),
   fields: ({ checks }) =>
-    withStandingInOneLine(checks).map(({ tenant, check, status, found, remedy }) => [
+    withStandingInOneLine(checks, aim).map(({ tenant, check, status, found, remedy, commands }) => [
       `${MARKS[status].padEnd(4)}  ${tenant === null ? "" : `${tenant}: `}${check}`,
-      remedy === null ? found : `${found}${/[.?!]$/.test(found) ? "" : "."} ${remedy}`,
+      remedy === null ? found : `${sentence(found)} ${commands.length > 0 ? `${remedy}:` : remedy}`,
+      commands,
     ]),
-};
+});
+
+function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}
 
 /** On a screen, several set-up warnings of a tenant become one line. */
-function withStandingInOneLine(checks: readonly Found[]): Found[] {
+function withStandingInOneLine(checks: readonly Found[], aim: Aim): Found[] {
   const isStanding = ({ check, status }: Found) => status === "warn" && STANDING.includes(check);
   return checks.flatMap((each): Found[] => {
     if (!isStanding(each)) return [each];
@@ -44,7 +52,8 @@ function withStandingInOneLine(checks: readonly Found[]): Found[] {
     if (all.length === 1) return [each];
     if (all[0] !== each) return [];
     const found = `${all.length} warnings: ${all.map(({ check }) => check).join(", ")}`;
-    return [{ ...each, check: "set-up", found, remedy: `What each says: pmctl doctor ${each.tenant ?? ""} -o json` }];
+    const commands = [aim(`pmctl doctor ${each.tenant ?? ""} -o json`)];
+    return [{ ...each, check: "set-up", found, remedy: "What each says", commands }];
   });
 }
 
@@ -74,14 +83,20 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
     throw new Fault("USAGE", `There are no tenants in ${directory}; \`pmctl init\` creates one, and --pre needs none`);
   const machine = await examineMachine(directory, options.pre || tenants.some((id) => isEmbedded(workspace, id)));
   const files = options.pre ? [] : await examineFiles(directory);
-  const checks: Found[] = [...machine, ...files].map((check) => ({ tenant: null, ...check }));
+  const aim: Aim = (command) => aimed(command, { directory: options.directory });
+  const found = (tenant: string | null, check: Finding): Found => ({
+    tenant,
+    ...check,
+    commands: check.commands.map(aim),
+  });
+  const checks = [...machine, ...files].map((check) => found(null, check));
   const ofTenants = await readEach(tenants, async (tenant) =>
-    (await examineTenant(directory, tenant)).map((check) => ({ tenant, ...check })),
+    (await examineTenant(directory, tenant)).map((check) => found(tenant, check)),
   );
   checks.push(...ofTenants.flat());
   const failed = checks.filter(({ status }) => status === "fail").length;
   const warned = checks.filter(({ status }) => status === "warn").length;
-  await io.output.print({ ok: failed === 0, checks }, view);
+  await io.output.print({ ok: failed === 0, checks }, viewWith(aim));
   io.output.note(`${checks.length} checks: ${failed} failed, ${warned} with a warning.`);
   if (checks.some(({ check, status }) => status === "fail" && EVIDENCE.includes(check))) return EXIT.integrity;
   return failed === 0 ? EXIT.ok : EXIT.unexpected;

@@ -17,8 +17,8 @@ import {
   type ChoiceOptions,
   choicesOf,
   chooserOf,
+  reasonToApply,
   repeatableBy,
-  requireReasonToBreak,
   takePlanOptions,
   withAccepted,
 } from "./plan-choices.ts";
@@ -53,11 +53,11 @@ export const IN_DOUBT =
 
 /** Applies each tenant in a commit of its own: the failure of one tenant does not undo the others. */
 async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
-  const { options, io, interrupts } = context;
-  requireReasonToBreak(options);
+  const { options: given, io, interrupts } = context;
   const workspace = openWorkspace();
   const targets = await targetsOf(workspace, context);
-  if (options.dryRun) return planTargets(workspace, targets, options, io);
+  if (given.dryRun) return planTargets(workspace, targets, given, io);
+  const options = { ...given, reason: await reasonToApply(given, io.prompts) };
   requireOneAddress(targets, options);
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const { applyTenant } = await import("../../app/apply/apply-tenant.ts");

@@ -1,9 +1,8 @@
 import { type Command, Option } from "commander";
-import { Fault } from "../../domain/fault.ts";
 import { blockers, type Choices, contested, isFrozen, loosening } from "../../plan/plan-decision.ts";
 import type { Plan } from "../../plan/plan-types.ts";
 import type { Io } from "../command.ts";
-import { declined } from "../input/prompts.ts";
+import { askReason, declined, type Prompts } from "../input/prompts.ts";
 import { selectorOption } from "../input/selector-option.ts";
 import { notePlan, noteRest, planTable, shownPlan } from "./plan-view.ts";
 
@@ -50,9 +49,15 @@ export function takePlanOptions(command: Command): Command {
   return takeAnswers(command);
 }
 
-/** @throws Fault USAGE when a freeze is to be broken without a reason */
-export function requireReasonToBreak({ breakFreeze, reason }: ChoiceOptions & { reason?: string | undefined }): void {
-  if (breakFreeze && (reason ?? "").trim() === "") throw new Fault("USAGE", "--break-freeze needs --reason TEXT");
+/**
+ * The reason of an apply, for the audit log. A terminal asks for it where the apply breaks a freeze.
+ * @throws Fault USAGE when a freeze is to be broken without a reason, and no terminal can be asked
+ */
+export async function reasonToApply(
+  options: ChoiceOptions & { reason?: string | undefined },
+  prompts: Prompts,
+): Promise<string | undefined> {
+  return options.breakFreeze ? askReason(options, prompts, "--break-freeze") : options.reason;
 }
 
 /** The choices that the options alone make. */

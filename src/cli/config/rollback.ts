@@ -10,7 +10,7 @@ import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, APPLY_ENDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
-import { type ChoiceOptions, chooserOf, repeatableBy, requireReasonToBreak, takeAnswers } from "./plan-choices.ts";
+import { type ChoiceOptions, chooserOf, reasonToApply, repeatableBy, takeAnswers } from "./plan-choices.ts";
 
 type RollbackOptions = ChoiceOptions & { to: number };
 
@@ -42,8 +42,8 @@ export function register(noun: Command, host: Host): void {
 }
 
 /** Makes the plan of an apply, with the same guards and the earlier document. */
-async function runRollback({ options, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
-  requireReasonToBreak(options);
+async function runRollback({ options: given, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
+  const options = { ...given, reason: await reasonToApply(given, io.prompts) };
   const { rollBack } = await import("../../app/apply/apply-tenant.ts");
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();

@@ -7,7 +7,7 @@ import { Fault } from "../../domain/fault.ts";
 import type { Host, Io } from "../command.ts";
 import { USES_DATABASE } from "../errors.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
-import { mustAsk } from "../input/prompts.ts";
+import { askReason, mustAsk } from "../input/prompts.ts";
 import { time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -210,7 +210,8 @@ export async function runDbBackup(options: BackupOptions, { output }: Io): Promi
  * @throws Fault INTEGRITY (exit code 8) when the backup does not verify; nothing has been replaced then
  */
 export async function runDbRestore(options: RestoreOptions, { output, prompts }: Io): Promise<void> {
-  const { tenant, file, into = null } = options;
+  const { tenant, file, into = null, acceptRollback } = options;
+  const reason = acceptRollback ? await askReason(options, prompts, "--accept-rollback") : options.reason;
   const { restoreTenant } = await import("../../app/backup/restore-tenant.ts");
   const confirm = async ({ created, count }: Pick<ShownBackup, "created" | "count">, beyond: bigint | undefined) => {
     if (!mustAsk(options, prompts)) return;
@@ -226,7 +227,7 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
     );
     await prompts.type("To replace the tenant's database, type the tenant's name", tenant);
   };
-  const restored = await restoreTenant(options, confirm, (message) => output.note(message));
+  const restored = await restoreTenant({ ...options, reason }, confirm, (message) => output.note(message));
   const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost, leakedKeys = null } = restored;
   if (lost !== undefined)
     output.note(

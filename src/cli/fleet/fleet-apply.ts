@@ -8,7 +8,7 @@ import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type CommandContext, type Globals, type Io, withConfig } from "../command.ts";
-import { type ChoiceOptions, choicesOf, requireReasonToBreak } from "../config/plan-choices.ts";
+import { type ChoiceOptions, choicesOf, reasonToApply } from "../config/plan-choices.ts";
 import { EXIT, type ExitCode, failureOf } from "../errors.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
 import { openReceipts, type ReceiptBook } from "../output/receipts.ts";
@@ -26,10 +26,14 @@ type Options = Globals & FleetApplyOptions;
  *
  * @throws Fault USAGE when a gate runs a program and --allow-exec is absent; REFUSED when nothing was written
  */
-export async function runFleetApply({ options, io, interrupts }: CommandContext<FleetApplyOptions>): Promise<ExitCode> {
-  requireReasonToBreak(options);
-  const fleet = readFleet(options);
+export async function runFleetApply({
+  options: given,
+  io,
+  interrupts,
+}: CommandContext<FleetApplyOptions>): Promise<ExitCode> {
+  const fleet = readFleet(given);
   requireExec(fleet);
+  const options = { ...given, reason: await reasonToApply(given, io.prompts) };
   if (mustAsk(options, io.prompts) && !(await io.prompts.confirm(`Apply ${counted(fleet.count, "tenant")}?`)))
     throw declined();
   const [{ whileAlone, writeRun }, { carryOut }, { hasWritten }] = await Promise.all([

@@ -1,11 +1,11 @@
-import type { Column } from "./table.ts";
+import type { Column, ToldField } from "./table.ts";
 
 /** A record as a Markdown table of its fields. */
-export function markdownRecord(fields: readonly (readonly [string, string])[]): string {
-  return markdownTable(fields, [
-    { title: "Field", cell: ([name]) => name },
-    { title: "Value", cell: ([, text]) => text },
-  ]);
+export function markdownRecord(fields: readonly ToldField[]): string {
+  const linesOf = ([, text, below = []]: ToldField) => [markdownCell(text), ...below.map(markdownCode)];
+  return ["| Field | Value |", "| --- | --- |"]
+    .concat(fields.map((field) => `| ${markdownCell(field[0])} | ${linesOf(field).join("<br>")} |`))
+    .join("\n");
 }
 
 /** Rows as a Markdown table with all columns but the pictures. */

@@ -29,11 +29,17 @@ export interface Column<Row> {
   picture?: true;
 }
 
-/** A field of a record; left out if it has no text. */
-export type Field = readonly [name: string, text: string | undefined];
+/**
+ * A field of a record; left out if it has no text. `below` are lines under the text that are never broken, such as
+ * commands to copy.
+ */
+export type Field = readonly [name: string, text: string | undefined, below?: readonly string[]];
 
-export function toldFields(fields: readonly Field[]): (readonly [string, string])[] {
-  return fields.filter((field): field is readonly [string, string] => field[1] !== undefined);
+/** A field with a text. */
+export type ToldField = readonly [name: string, text: string, below?: readonly string[]];
+
+export function toldFields(fields: readonly Field[]): ToldField[] {
+  return fields.filter((field): field is ToldField => field[1] !== undefined);
 }
 
 export interface TableStyle {
@@ -157,16 +163,18 @@ function renderCards<Row>(rows: readonly Row[], columns: readonly Column<Row>[],
  * One value as lines of `name  value`. Long values continue under their beginning. A word is never broken, because
  * people copy it: one that does not fit beside the name is printed below it.
  */
-export function renderRecord(fields: readonly (readonly [string, string])[], style: TableStyle): string {
+export function renderRecord(fields: readonly ToldField[], style: TableStyle): string {
   const width = Math.max(0, ...fields.map(([name]) => displayWidth(name)));
   const room = style.width === undefined ? Number.POSITIVE_INFINITY : style.width - width - GAP.length;
   const indent = `\n${" ".repeat(width + GAP.length)}`;
   return fields
-    .map(([name, value]) => {
+    .map(([name, value, below = []]) => {
       const lines = wrap(sanitizeLine(value), room);
-      const isBeside = lines.every((line) => displayWidth(line) <= room);
-      if (isBeside) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd();
-      return [style.title(name), ...wrap(sanitizeLine(value), room + width)].join(`\n${GAP}`);
+      const kept = below.map(sanitizeLine);
+      const fits = (line: string) => displayWidth(line) <= room;
+      const keptUnder = kept.map((line) => (kept.every(fits) ? indent : `\n${GAP}`) + line).join("");
+      if (lines.every(fits)) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd() + keptUnder;
+      return [style.title(name), ...wrap(sanitizeLine(value), room + width)].join(`\n${GAP}`) + keptUnder;
     })
     .join("\n");
 }

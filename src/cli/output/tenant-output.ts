@@ -1,6 +1,6 @@
 import type { ExitCode } from "../errors.ts";
 import { Output, type OutputOptions, type View } from "./output.ts";
-import { type Column, toldFields } from "./table.ts";
+import { type Column, type ToldField, toldFields } from "./table.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -79,11 +79,12 @@ function resultOf<Value extends object, Row extends object>(
       empty: view.empty,
     };
   }
-  const fields = view.kind === "record" ? toldFields(view.fields(value)) : [["result", view.text(value)] as const];
+  const fields =
+    view.kind === "record" ? toldFields(view.fields(value)) : [["result", view.text(value)] satisfies ToldField];
   const items = [
     of(
       value,
-      fields.map(([, text]) => text),
+      fields.map(([, text, below = []]) => [text, ...below].join(" ")),
     ),
   ];
   return {

@@ -5,14 +5,14 @@ import { Option } from "commander";
 import { readOperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import {
   checkStandingIn,
-  isSignedByProvider,
   type Scheme,
   type SignOptions,
   sendAsProvider,
   signAsProvider,
 } from "../../app/webhooks/as-provider.ts";
+import { type ReceivedWebhook, SCHEME_NAMES, verifyWebhook } from "../../app/webhooks/verify-signature.ts";
 import { SAMPLE_EVENTS, sampleFields, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { CommandModule } from "../command.ts";
@@ -96,19 +96,24 @@ export const webhookSign: CommandModule = {
 
 export const webhookVerify: CommandModule = {
   register: (noun, host) =>
-    host.add<{ body: string; signature: string; endpoint?: InboundEndpoint }>(
+    host.add<{ body: string } & Omit<ReceivedWebhook, "body">>(
       noun
         .command("verify")
-        .description("check a body's X-Signature against the tenant's active webhook secrets")
+        .description("check a received webhook's signature, of either scheme, against the tenant's active secrets")
         .requiredOption("--body <file>", "the file with the exact bytes; - reads stdin", identifier)
-        .requiredOption("--signature <hex>", "the signature from the request's header", identifier)
-        .addOption(endpointOption("whose secrets to check (default: those of all endpoints)")),
-      { names: "valid", ends: { ...READS_FILES, 4: "the signature is not valid" } },
-      async ({ options: { body, signature, endpoint, tenant }, io }) => {
-        const bytes = await readBytes(body);
-        const valid = isSignedByProvider(readOperatorTenant(tenant), { body: bytes, signature, endpoint });
-        if (!valid) throw new Fault("SIGNATURE_INVALID", "Invalid signature");
-        await io.output.print({ valid }, { kind: "text", text: () => "valid" });
+        .requiredOption("--signature <signature>", "the request's webhook-signature, or its X-Signature", identifier)
+        .option("--id <id>", "the request's webhook-id, which a webhook-signature needs", identifier)
+        .option(
+          "--timestamp <time>",
+          "the request's webhook-timestamp, which a webhook-signature needs, or its X-Timestamp",
+          identifier,
+        )
+        .addOption(endpointOption("whose secrets and scheme to check (default: those of all endpoints)")),
+      { names: "valid scheme", ends: { ...READS_FILES, 4: "the signature is not valid; the message names the part" } },
+      async ({ options: { body: file, tenant, ...webhook }, io }) => {
+        const body = await readBytes(file);
+        const scheme = verifyWebhook(readOperatorTenant(tenant), { ...webhook, body });
+        await io.output.print({ valid: true, scheme }, { kind: "text", text: () => `valid (${SCHEME_NAMES[scheme]})` });
       },
     ),
 };

@@ -50,9 +50,13 @@ export const PROVIDER_SCHEMES = { stripe: "stripeSignature" } as const satisfies
   keyof typeof SECURITY_SCHEMES
 >;
 
+/** A misspelled `limit` has no effect, so a reader must learn this before the first request. */
+export const UNKNOWN_PARAMETERS = "The server ignores query parameters that an operation does not name.";
+
 export const DESCRIPTION = `Markets, trades and operations of one tenant. Amounts are US dollars as JSON numbers with at most six decimals, timestamps
 ISO 8601 in UTC. An error is \`{"error": "<text>"}\` with its code in the header \`Error-Code\`.
-HEAD is answered wherever GET is, without the body. Parts marked \`x-extension\` go beyond the interface specification.`;
+HEAD is answered wherever GET is, without the body. ${UNKNOWN_PARAMETERS}
+Parts marked \`x-extension\` go beyond the interface specification.`;
 
 export const ERROR_SCHEMA = {
   type: "object",

@@ -5,6 +5,7 @@ import { generateIdentity, identityToRecipient } from "age-encryption";
 import { administer } from "../../../src/postgres/database.ts";
 import { embeddedCluster } from "../../../src/postgres/embedded/cluster.ts";
 import { connectionUrl } from "../../../src/postgres/embedded/connection.ts";
+import { signInbound } from "../../../src/providers/endpoint.ts";
 import { type Ended, inProcess } from "../../support/in-process.ts";
 import { newOperator, type Operator, type ServerProcess } from "../../support/operator.ts";
 import { withRateLimit } from "../../support/tenant-text.ts";
@@ -140,6 +141,7 @@ export class ExampleTenant {
     await writeFile(join(directory, "key.txt"), `${identity}\n`);
     const recipient = await identityToRecipient(identity);
     const { ACME_WEBHOOK_SECRET = "" } = await operator.secrets();
+    const signed = signInbound("msg_1", Buffer.from(EVENT), Math.floor(Date.now() / 1000), ACME_WEBHOOK_SECRET);
     const names: Names = {
       41: async () => String(first.seq),
       57: async () => String(second.seq),
@@ -156,7 +158,12 @@ export class ExampleTenant {
       },
       wdr_5c1f20: async () => (await ask("funding request --user alice --amount 5")).withdrawalId,
       "http://127.0.0.1:8080": async () => server.url,
-      $SIGNATURE: async () => createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
+      $SIGNATURE: async (line) =>
+        line.includes("--id")
+          ? signed["webhook-signature"]
+          : createHmac("sha256", ACME_WEBHOOK_SECRET).update(EVENT).digest("hex"),
+      $ID: async () => signed["webhook-id"],
+      $TIME: async () => signed["webhook-timestamp"],
       $DELIVERY: async () => (await delivery()).deliveryId,
       $EVENT: async () => (await delivery()).eventId,
     };

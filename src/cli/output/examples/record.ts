@@ -36,7 +36,7 @@ webhook send kyc.failed --set provider=idv --as-provider --reason mail
 webhook sign --body event.json
 webhook sign --body event.json --scheme v2 --endpoint kyc
 webhook verify --body event.json --signature "$SIGNATURE"
-webhook verify --body event.json --signature "$SIGNATURE" -o json
+webhook verify --body event.json --signature "$SIGNATURE" --id "$ID" --timestamp "$TIME"
 webhook deliveries
 webhook deliveries --receiver crm --status dead
 webhook replay "$DELIVERY"
