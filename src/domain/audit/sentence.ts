@@ -90,7 +90,7 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "reconcile.run": ({ ok, discrepancy }, { actor }) =>
     `${actor} reconciled the ledger: ${ok ? "it adds up" : `it is off by ${money(discrepancy)}`}`,
   "rollback.accepted": ({ lost, anchorSeq }, { actor }) =>
-    `${actor} accepted that ${lost === 1 ? "1 entry" : `${lost} entries`} up to ${anchorSeq} are gone`,
+    `${actor} accepted that ${counted(lost, "entry", "entries")} up to ${anchorSeq} ${lost === 1 ? "is" : "are"} gone`,
   "finding.accepted": ({ seq, findings }, { actor }) =>
     `${actor} accepted entry ${seq} as it is, which the engine would have decided otherwise: ${findings.join("; ")}`,
   "database.restored": ({ seq, created }, { actor }) =>
