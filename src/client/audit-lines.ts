@@ -4,6 +4,7 @@ import { operations } from "../contract/operations.ts";
 import { isLoopback } from "../domain/access/networks.ts";
 import { Fault } from "../domain/fault.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
+import type { Fetched } from "./fetch.ts";
 import { connectionFailure, faultFrom, retryAfterSec } from "./http-answer.ts";
 import type { HttpApiOptions } from "./http-api.ts";
 import { waitText } from "./pace.ts";
@@ -32,7 +33,6 @@ export async function auditLinesOf(
     if (response.ok && response.body) {
       if (response.headers.get("content-type")?.startsWith(AUDIT_LINES))
         return wholeLines(url, response, response.body);
-      await response.body.cancel();
       throw new Fault("UNREACHABLE", `${url} answered with something other than an audit log`);
     }
     const fault = faultFrom(response, parseJson(await reached(url, response.text())));
@@ -43,19 +43,12 @@ export async function auditLinesOf(
   }
 }
 
-async function* wholeLines(
-  url: string,
-  { headers }: Response,
-  body: ReadableStream<Uint8Array>,
-): AsyncGenerator<string> {
+async function* wholeLines(url: string, { headers }: Fetched, body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const expected = headers.get("audit-last-seq");
   let rest: Uint8Array[] = [];
   let text = "";
-  const reader = body.getReader();
   try {
-    for (;;) {
-      const { done, value } = await reached(url, reader.read());
-      if (done) break;
+    for await (const value of body) {
       const end = value.lastIndexOf(NEWLINE) + 1;
       if (end > 0) {
         text = Buffer.concat([...rest, value.subarray(0, end)]).toString();
@@ -64,8 +57,8 @@ async function* wholeLines(
       }
       if (end < value.length) rest.push(value.subarray(end));
     }
-  } finally {
-    await reader.cancel().catch(() => {});
+  } catch (error) {
+    throw unreachable(url, error);
   }
   const last = text === "" ? 0 : seqOf(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
   if (rest.length > 0 || String(last) !== expected)
@@ -81,7 +74,10 @@ async function reached<T>(url: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
-    const { reason } = connectionFailure(error);
-    throw new Fault("UNREACHABLE", `Cannot reach ${url}: ${reason}`, { cause: error });
+    throw unreachable(url, error);
   }
+}
+
+function unreachable(url: string, cause: unknown): Fault {
+  return new Fault("UNREACHABLE", `Cannot reach ${url}: ${connectionFailure(cause).reason}`, { cause });
 }

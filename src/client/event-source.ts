@@ -2,6 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { StreamEvent } from "../contract/resources/stream.ts";
 import { EventReader } from "../domain/event-reader.ts";
 import { Fault } from "../domain/fault.ts";
+import { parseJson } from "../domain/json/parse-json.ts";
+import type { Fetch } from "./fetch.ts";
 import { connectionFailure, faultFrom } from "./http-answer.ts";
 
 export interface EventSourceOptions {
@@ -15,7 +17,7 @@ export interface EventSourceOptions {
   /** The pause before a new connection, unless the server states one. */
   retryMs?: number;
   /** Verifies the server before it sends the key. */
-  fetch: typeof fetch;
+  fetch: Fetch;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -63,11 +65,12 @@ async function* connection(
       redirect: "manual",
       signal: AbortSignal.any([signal, silence.signal]),
     });
-    if (!response.ok || !response.body) throw faultFrom(response, await response.json().catch(() => undefined));
-    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    if (!response.ok || !response.body) throw faultFrom(response, parseJson(await response.text()));
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body) {
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(new DOMException("silence", "TimeoutError")), SILENCE_MS);
-      yield* reader.read(text);
+      yield* reader.read(decoder.decode(bytes, { stream: true }));
     }
   } finally {
     clearTimeout(timer);

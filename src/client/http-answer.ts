@@ -3,11 +3,12 @@ import { type OperationId, operations } from "../contract/operations.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
 import { isMapping } from "../domain/json/mapping.ts";
+import type { Fetched } from "./fetch.ts";
 
 const LONGEST_MESSAGE = 2000;
 
 /** The audit entry that an answer names; undefined when the request wrote none. */
-export function sealOf({ headers }: Response): Seal | undefined {
+export function sealOf({ headers }: Fetched): Seal | undefined {
   const [seq = "", hash = "", ts = "", keyId = ""] = ["audit-seq", "audit-hash", "audit-time", "audit-key-id"].map(
     (name) => headers.get(name) ?? "",
   );
@@ -15,7 +16,7 @@ export function sealOf({ headers }: Response): Seal | undefined {
 }
 
 /** Whole seconds to wait after a 429, between 1 and the length of the rate limit's window. */
-export function retryAfterSec(response: Response): number {
+export function retryAfterSec(response: Fetched): number {
   const seconds = Number(response.headers.get("retry-after") ?? 1);
   return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), 60) : 1;
 }
@@ -24,7 +25,7 @@ export function retryAfterSec(response: Response): number {
  * The error in an answer: the code of its `Error-Code` header and the text of its body, so that a command ends alike
  * through both doors. In an answer of another program, such as a proxy, the status decides the code.
  */
-export function faultFrom(response: Response, body: unknown): Fault {
+export function faultFrom(response: Fetched, body: unknown): Fault {
   const named = response.headers.get("error-code") ?? "";
   const code = isFaultCode(named) ? named : codeOfStatus(response.status);
   const message = errorText(body) ?? `The server answered with status ${response.status}`;

@@ -7,6 +7,7 @@ import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import { parseLossless } from "../domain/json/exact-json.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
+import type { Fetch, Fetched } from "./fetch.ts";
 import { connectionFailure, faultFrom, isResultOf, retryAfterSec, sealOf } from "./http-answer.ts";
 import { type WireRequest, wireRequest } from "./http-request.ts";
 import { Pace, waitText } from "./pace.ts";
@@ -35,7 +36,7 @@ export interface HttpApiOptions {
   /** What to do when the server does not know the key; added to its error. */
   unknownKeyHint?: string | undefined;
   /** Verifies the server before it sends the key. */
-  fetch: typeof fetch;
+  fetch: Fetch;
 }
 
 /** Longer than the server's own limits, so that the server answers first. */
@@ -107,24 +108,27 @@ class Call {
     }
   }
 
-  async #headers({ body }: WireRequest, named: string | undefined): Promise<Headers> {
+  async #headers({ body }: WireRequest, named: string | undefined): Promise<Record<string, string>> {
     const { apiKey, userToken, reason, policyTtlSec, relativeTimes } = this.#options;
-    const headers = new Headers({ "x-api-key": apiKey, accept: "application/json" });
-    if (body !== undefined) headers.set("content-type", "application/json");
-    if (this.#idempotencyKey) headers.set("idempotency-key", this.#idempotencyKey);
+    const headers: Record<string, string> = { "x-api-key": apiKey, accept: "application/json" };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    if (this.#idempotencyKey) headers["idempotency-key"] = this.#idempotencyKey;
     const fingerprint = named ?? fingerprintOf(body ?? "", relativeTimes);
-    if (fingerprint !== undefined) headers.set("idempotency-fingerprint", fingerprint);
+    if (fingerprint !== undefined) headers["idempotency-fingerprint"] = fingerprint;
     // A header contains bytes, and the server reads them as UTF-8, because an operator writes in any script.
-    if (reason !== undefined) headers.set("audit-reason", Buffer.from(reason).toString("latin1"));
+    if (reason !== undefined) headers["audit-reason"] = Buffer.from(reason).toString("latin1");
     const operation: Operation = operations[this.#id];
-    if (operation.temporary && policyTtlSec !== undefined) headers.set("policy-ttl", String(policyTtlSec));
+    if (operation.temporary && policyTtlSec !== undefined) headers["policy-ttl"] = String(policyTtlSec);
     if (userToken && (operation.auth === "user" || operation.optionalUser))
-      headers.set("authorization", `Bearer ${await userToken()}`);
+      headers.authorization = `Bearer ${await userToken()}`;
     return headers;
   }
 
   /** @throws AnswerLost without a complete answer */
-  async #send({ method, target, body }: WireRequest, headers: Headers): Promise<{ response: Response; body: unknown }> {
+  async #send(
+    { method, target, body }: WireRequest,
+    headers: Record<string, string>,
+  ): Promise<{ response: Fetched; body: unknown }> {
     const { fetch: request } = this.#options;
     try {
       const response = await request(this.#server + target, {
@@ -142,14 +146,14 @@ class Call {
     }
   }
 
-  #faultFrom(response: Response, body: unknown): Fault {
+  #faultFrom(response: Fetched, body: unknown): Fault {
     const { unknownKeyHint } = this.#options;
     const fault = faultFrom(response, body);
     if (fault.code !== "KEY_INVALID" || unknownKeyHint === undefined) return fault;
     return new Fault(fault.code, `${fault.message}: ${unknownKeyHint}`, { detail: fault.detail });
   }
 
-  #result(response: Response, body: unknown): unknown {
+  #result(response: Fetched, body: unknown): unknown {
     const isOther = body === undefined ? "not JSON" : isResultOf(this.#id, body) ? undefined : "to another question";
     if (isOther !== undefined)
       throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is ${isOther}`);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { Fetched } from "./fetch.ts";
 
 interface PaceOptions {
   onWait?: ((message: string) => void) | undefined;
@@ -38,7 +39,7 @@ export class Pace {
   }
 
   /** Reads the `RateLimit-*` headers of an answer. A server without them sets no pace. */
-  note(response: Response): void {
+  note(response: Fetched): void {
     const reset = Number(response.headers.get("ratelimit-reset"));
     const isUsedUp = response.headers.get("ratelimit-remaining") === "0" && reset > 0;
     this.#nextWindowAt = isUsedUp ? performance.now() + Math.min(reset, LONGEST_WINDOW_SEC) * 1000 : undefined;

@@ -1,4 +1,5 @@
 import { createServer } from "node:net";
+import type { Fetch } from "../../client/fetch.ts";
 import { socketFetch } from "../../client/server-by-socket.ts";
 import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -35,7 +36,7 @@ export async function collectServer(tenant: Examined): Promise<ServerFacts> {
   const { servers, failing, foreign, unproven } = await serversHere(tenant);
   const [server] = servers;
   if (server) {
-    const request = await socketFetch(server.socket);
+    const request = socketFetch(server.socket);
     const { status, body } = await answerOf(request, "http://localhost/readyz");
     const integrity = /"integrity":"([a-z-]+)"/.exec(body)?.[1];
     const health = (await answerOf(request, "http://localhost/health")).status;
@@ -133,7 +134,7 @@ function problemOfPort(host: string, port: number): Promise<string | undefined> 
 }
 
 /** The name of the admin key's secret, where the server rejects its value. */
-async function refusedKey(tenant: Examined, request: typeof fetch): Promise<string | undefined> {
+async function refusedKey(tenant: Examined, request: Fetch): Promise<string | undefined> {
   try {
     const { value, secretName = "keys.admin" } = adminKey(tenant, undefined);
     const { status } = await answerOf(request, "http://localhost/v1/keys", { "x-api-key": value });
@@ -146,7 +147,7 @@ async function refusedKey(tenant: Examined, request: typeof fetch): Promise<stri
 }
 
 async function answerOf(
-  request: typeof fetch,
+  request: Fetch,
   url: string,
   headers: Record<string, string> = {},
 ): Promise<{ status: string; body: string }> {

@@ -1,3 +1,4 @@
+import type { Fetch, FetchedHeaders } from "../../client/fetch.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { readMessageFiles } from "../../config/tenant-files/message-files.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
@@ -52,11 +53,11 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
 
 interface Fetched {
   status: number;
-  headers: Headers;
+  headers: FetchedHeaders;
   text: string;
 }
 
-async function ask(request: typeof fetch, address: string, method = "GET"): Promise<Fetched | string> {
+async function ask(request: Fetch, address: string, method = "GET"): Promise<Fetched | string> {
   try {
     const response = await request(address, { method, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) });
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -89,7 +90,7 @@ function checkScript(answer: Fetched | string, { head, missing, loader }: Script
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
   for (const each of [answer, head, missing]) if (typeof each === "string") return fail(each);
   const [{ status, headers, text }, asked, refused] = [answer, head, missing] as [Fetched, Fetched, Fetched];
-  const isForAll = (each: Headers): boolean => each.get("access-control-allow-origin") === "*";
+  const isForAll = (each: FetchedHeaders): boolean => each.get("access-control-allow-origin") === "*";
   if (status !== 200) return fail(`${LOADER_PATH} answers ${status}`);
   if (!/javascript/.test(headers.get("content-type") ?? "")) return fail(`${LOADER_PATH} is not sent as a script`);
   if (!isForAll(headers)) return fail("its CORS header is missing, so pages cannot import it");
@@ -101,13 +102,13 @@ function checkScript(answer: Fetched | string, { head, missing, loader }: Script
     return fail(`an unknown file beneath /assets/ answers ${refused.status}, or without its CORS header`);
   if (text !== loader)
     return { check, result: "warn", detail: "another build's loader, which works: its address is the same" };
-  return maxAgeOf(headers) === 300 && headers.has("etag")
+  return maxAgeOf(headers) === 300 && headers.get("etag") !== null
     ? { check, result: "ok", detail: "the loader of this build" }
     : { check, result: "warn", detail: "a proxy or CDN changes its cache time, so that upgrades arrive late" };
 }
 
 /** In seconds; undefined where the answer states no age. */
-function maxAgeOf(headers: Headers): number | undefined {
+function maxAgeOf(headers: FetchedHeaders): number | undefined {
   const stated = /max-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1];
   return stated === undefined ? undefined : Number(stated);
 }
@@ -118,7 +119,8 @@ function checkFrame(answer: Fetched | string): Check {
   if (typeof answer === "string") return fail(answer);
   const { status, headers } = answer;
   if (status !== 200) return fail(`/embed/markets answers ${status}`);
-  if (headers.has("x-frame-options")) return fail("a proxy or CDN adds X-Frame-Options: remove that header there");
+  if (headers.get("x-frame-options") !== null)
+    return fail("a proxy or CDN adds X-Frame-Options: remove that header there");
   const policy = headers.get("content-security-policy") ?? "";
   if (!policy.includes("script-src 'self'") || !policy.includes("style-src 'sha256-"))
     return fail("its Content-Security-Policy is missing: does a proxy or CDN drop it?");

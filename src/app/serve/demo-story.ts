@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Fetch } from "../../client/fetch.ts";
 import { httpApi } from "../../client/http-api.ts";
 import type { Api, WireOutput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -22,7 +23,7 @@ export const TRADERS = ["alice", "bob"] as const;
 export interface Stage {
   tenant: ReadyTenant;
   url: string;
-  fetch: typeof globalThis.fetch;
+  fetch: Fetch;
   adminKey: string;
   publicKey: string;
   /** A token that is valid for an hour. */

@@ -56,7 +56,7 @@ export async function withDemo<Value>(
     try {
       const own = (await serverSockets(directory, DEMO_TENANT)).find(({ pid }) => pid === process.pid);
       if (!own) throw new Fault("UNREACHABLE", "The demo's server has no socket in .pmctl/servers");
-      return await work({ server, stage: setStage(tenant, server.url, await socketFetch(own.path)) });
+      return await work({ server, stage: setStage(tenant, server.url, socketFetch(own.path)) });
     } finally {
       await server.close();
     }

@@ -1,3 +1,4 @@
+import type { Fetch } from "../../client/fetch.ts";
 import { isCertificateRefusal } from "../../client/http-answer.ts";
 import { socketFetch } from "../../client/server-by-socket.ts";
 import { ConfigError } from "../../config/config-error.ts";
@@ -20,7 +21,7 @@ export interface HttpDoor {
   /** The server's address for traders. */
   url: string;
   /** The only way to send a key, a token or a signed body to the server: the other end is proven. */
-  fetch: typeof fetch;
+  fetch: Fetch;
   /** Whether the operator asked for this server, so that the command does not fall back to the database. */
   asked: boolean;
 }
@@ -45,7 +46,7 @@ export interface ServerDoor extends HttpDoor {
   access: {
     url: string;
     apiKey: string;
-    fetch: typeof fetch;
+    fetch: Fetch;
     onWait: (message: string) => void;
     insteadOfWaiting: string | undefined;
     unknownKeyHint: string;
@@ -126,7 +127,7 @@ export async function chooseDoor(
   const asked = via === "http";
   if (server) {
     const findAnother = async () => (await serversHere(tenant)).servers[0]?.socket;
-    return { kind: "http", url: server.url, fetch: await socketFetch(server.socket, findAnother), asked };
+    return { kind: "http", url: server.url, fetch: socketFetch(server.socket, findAnother), asked };
   }
   const stated = await statedElsewhere(tenant, secretName);
   if (stated?.door) return { ...stated.door, asked };
@@ -178,12 +179,11 @@ function elsewhere(url: string): Promise<HttpDoor> {
  * `fetch` that verifies certificates, whatever the environment says. Node's own uses the proxies of the environment,
  * which are needed for servers elsewhere.
  */
-export async function verifyingFetch(): Promise<typeof fetch> {
+export async function verifyingFetch(): Promise<Fetch> {
   if (certificatesAreVerified()) return fetch;
   const { Agent, fetch: fetchThrough } = await import("undici");
   const dispatcher = new Agent({ connect: { rejectUnauthorized: true } });
-  return ((input: string, init: object = {}) =>
-    fetchThrough(input, { ...init, dispatcher })) as unknown as typeof fetch;
+  return (url, options) => fetchThrough(url, { ...options, dispatcher });
 }
 
 /**

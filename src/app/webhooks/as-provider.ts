@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import type { Fetch, Fetched } from "../../client/fetch.ts";
 import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
 import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { SignedHeaders } from "../../outgoing/sign.ts";
 import { isMessageId, signInbound } from "../../providers/endpoint.ts";
@@ -84,7 +86,7 @@ export async function sendAsProvider(
   const signature = await signatureOf(sample, scheme, body, tenant);
   const operator = asProvider ? operatorHeaders(adminKey(tenant, key).value, reason ?? "") : {};
   const response = await post(server.fetch, target, body, { ...signature, ...operator });
-  const answer: unknown = await response.json().catch(() => undefined);
+  const answer = parseJson(await response.text());
   if (!response.ok) throw faultFrom(response, answer);
   return { url: target, status: response.status };
 }
@@ -109,12 +111,7 @@ async function signatureOf(
   return { "x-signature": signBody(Buffer.from(body), secret()) };
 }
 
-async function post(
-  request: typeof fetch,
-  url: string,
-  body: string,
-  signature: Record<string, string>,
-): Promise<Response> {
+async function post(request: Fetch, url: string, body: string, signature: Record<string, string>): Promise<Fetched> {
   try {
     return await request(url, {
       method: "POST",
