@@ -3,6 +3,7 @@ import { Fault, invariant } from "../domain/fault.ts";
 import type { Side } from "../domain/market/market.ts";
 import { settlementSums } from "../domain/market/settlement-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { counted } from "../domain/text.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { portfolioAfter } from "./fill.ts";
@@ -71,19 +72,15 @@ function requireExpected({ expect }: SettleMarket, winners: readonly Position[])
   const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
   const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
   const expected = [
-    ...(payouts === winners.length ? [] : [payoutCount(payouts)]),
+    ...(payouts === winners.length ? [] : [counted(payouts, "payout")]),
     ...(expectedMicro === totalMicro ? [] : [`${decimalFromMicro(expectedMicro)} USD`]),
   ];
   if (expected.length === 0) return;
   throw new Fault(
     "EXPECTATION_NOT_MET",
-    `Settling would make ${payoutCount(winners.length)} of ${decimalFromMicro(totalMicro)} USD in all, ` +
+    `Settling would make ${counted(winners.length, "payout")} of ${decimalFromMicro(totalMicro)} USD in all, ` +
       `which is not the expected ${expected.join(" of ")}: nothing was paid`,
   );
-}
-
-function payoutCount(count: number): string {
-  return count === 1 ? "1 payout" : `${count} payouts`;
 }
 
 function sharesLeftToHouse(market: Market, marketState: MarketState, outcome: Side): bigint {
