@@ -1,4 +1,5 @@
 import { Fault } from "../domain/fault.ts";
+import { counted } from "../domain/text.ts";
 
 /** The place of a value in a document: property names and list indexes from the root. */
 export type Path = readonly (string | number)[];
@@ -115,7 +116,7 @@ function describeProblems(problems: readonly Problem[]): string {
     const isOneOfMany = (kinds.get(kindOf(problem)) ?? []).length > MAX_FRAMED;
     return isOneOfMany ? headlineOf(problem) : `\n${describeProblem(problem)}\n`;
   });
-  if (problems.length > MAX_SHOWN) texts.push(`\n... and ${problems.length - MAX_SHOWN} more problems`);
+  if (problems.length > MAX_SHOWN) texts.push(`\n... and ${counted(problems.length - MAX_SHOWN, "more problem")}`);
   return texts.join("\n").replaceAll("\n\n\n", "\n\n").trim();
 }
 

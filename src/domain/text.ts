@@ -38,9 +38,9 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** `1 market`, `2 markets`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** `1 market`, `2 markets`. @param many the form for other numbers, where it is not `one` with an s */
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${count} ${BigInt(count) === 1n ? one : many}`;
 }
 
 /** Whether a text is a well-formed BCP 47 language tag, such as `pt-BR`. */

@@ -146,7 +146,7 @@ function unreachable(cause: unknown): never {
 }
 
 /** The claims of a JWT, used to renew it in time and to tell users apart: only the server decides whether it is valid. */
-function claimsOf(token: string): { sub?: unknown; exp?: unknown } {
+export function claimsOf(token: string): { sub?: unknown; exp?: unknown; iat?: unknown } {
   try {
     const payload = token.split(".")[1] ?? "";
     return JSON.parse(atob(payload.replace(/-/g, "+").replace(/_/g, "/"))) ?? {};

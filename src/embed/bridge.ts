@@ -1,5 +1,5 @@
 import { isPassing } from "./api.ts";
-import { warn } from "./host/warn.ts";
+import { tellOnce, warn } from "./host/warn.ts";
 import {
   type Brand,
   CHANNEL,
@@ -12,7 +12,9 @@ import {
   THEMES,
   type Theme,
   VIEWS,
+  type Written,
 } from "./protocol.ts";
+import { isOfTheUser } from "./words.ts";
 
 export interface BridgeHandlers {
   /** A token from the host page, null when no user is signed in there. Never called where trading is not allowed. */
@@ -20,6 +22,8 @@ export interface BridgeHandlers {
   onTheme(theme: Theme): void;
   /** The page's brand, unchecked: the page may send anything. null restores the tenant's look. */
   onBrand?(brand: Brand | null): void;
+  /** What the page wrote about the widget, to be checked for mistakes. */
+  onWritten?(written: Written): void;
   /** The page wants this frame to show something else. */
   onUpdate?(shown: Shown): void;
 }
@@ -28,6 +32,8 @@ export interface BridgeHandlers {
 export interface Bridge {
   /** Whether the page around may trade here. */
   readonly mayTrade: boolean;
+  /** The origin of the page around, as the loader stated it; undefined without a loader. */
+  readonly host: string | undefined;
   /** Whether readers can sign in on the page around. */
   readonly signsIn: boolean;
   needToken(reason: "start" | "expiring" | "refused"): void;
@@ -65,6 +71,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
     else if (message.type === "token" && mayTrade)
       handlers.onToken(typeof message.token === "string" ? message.token : null);
     else if (message.type === "brand") handlers.onBrand?.(message.brand ?? null);
+    else if (message.type === "written" && Array.isArray(message.written)) handlers.onWritten?.(message.written);
     else if (message.type === "update") handlers.onUpdate?.(shownBy(message));
   });
 
@@ -72,12 +79,13 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
   send({ type: "ready", view: viewOf(location.pathname), mayTrade, title: document.title });
   return {
     mayTrade,
+    host: isFramed ? host : undefined,
     signsIn: query.get("signIn") !== "0",
     needToken: (reason) => send({ type: "token-needed", reason }),
     tell(name, detail) {
       // The page's author has to mend what does not pass by itself.
-      if ("code" in detail && (name === "error" || detail.code === "USER_REQUIRED") && !isPassing(detail))
-        warn(detail.code, detail.message);
+      if (name === "error" && "code" in detail && !isPassing(detail)) warn(detail.code, detail.message);
+      else if ("stage" in detail && isOfTheUser(detail)) sayReadOnly(`${detail.code}: ${detail.message}`);
       send({ type: "event", name, detail });
     },
     scroll(to) {
@@ -86,6 +94,11 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
       send({ type: "scroll", to });
     },
   };
+}
+
+/** Tells the page's author once why this reader cannot trade here. @param level `info` for what may be meant so */
+export function sayReadOnly(why: string, level: "info" | "warn" = "info"): void {
+  tellOnce(level, "cannot trade", why);
 }
 
 /** The view of a frame's address, `/embed/<view>`. */

@@ -19,6 +19,7 @@ import { MarketsView } from "./views/markets-view.tsx";
 import { PortfolioView } from "./views/portfolio-view.tsx";
 import { useSecondsUntil } from "./views/problem.tsx";
 import { sayWords, wordsForReading } from "./words.ts";
+import { checkWritten } from "./written.ts";
 
 /** The document's one script: shows its first data, and then what the reader and the page around ask for. */
 function Frame({ first }: { first: FrameData }) {
@@ -31,6 +32,7 @@ function Frame({ first }: { first: FrameData }) {
       setTheme(next);
     },
     onBrand: setBrand,
+    onWritten: checkWritten,
     onUpdate: (shown) => router.show(shown),
   });
   const router = useMemo(() => new Router(first, viewer, () => redraw({})), []);

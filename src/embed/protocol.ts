@@ -110,6 +110,18 @@ export interface Shown {
   locale?: string | undefined;
 }
 
+/**
+ * What the page wrote, in its own spelling: the frame checks it and warns the page's author, because the loader has no room.
+ * Options come by name, two of them with their values; the place comes with its tag and the names of its attributes.
+ */
+export type Written = readonly [
+  names: readonly string[],
+  tag: string,
+  attributes: readonly string[],
+  height: string,
+  loading: string,
+];
+
 /** From the frame to the page around it. */
 export type FrameMessage =
   /** The document is loaded, shows this view, and may trade or not; its title is also the frame's. */
@@ -132,6 +144,7 @@ export type HostMessage =
   | { type: "theme"; theme: Theme }
   /** null ends an earlier one. */
   | { type: "brand"; brand: Brand | null }
+  | { type: "written"; written: Written }
   | ({ type: "update" } & Shown);
 
 export type Envelope<Message> = { channel: typeof CHANNEL; id: string } & Message;

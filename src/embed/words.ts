@@ -90,7 +90,7 @@ export function wordsOfElsewhere({ name, tradeAt }: FrameData, key: "ticket.look
 
 export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(code);
 export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);
-export const isOfTheUser = ({ code }: Refused): boolean => OF_THE_USER.includes(code);
+export const isOfTheUser = ({ code }: Pick<Refused, "code">): boolean => OF_THE_USER.includes(code);
 
 /** The words for a refusal. A code without a message keeps the server's. */
 export function wordsFor({ code, message, retryAfterSec }: Refused): Words {

@@ -1,7 +1,9 @@
 import { escrowOf, TREASURY, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Side } from "../domain/market/market.ts";
+import { settlementSums } from "../domain/market/settlement-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import { counted } from "../domain/text.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { portfolioAfter } from "./fill.ts";
@@ -43,21 +45,22 @@ export const settleMarket: CommandKind<
     const winners = holders.filter(({ side, sharesMicro }) => side === outcome && sharesMicro > 0n);
     requireExpected(command, winners);
     for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);
-    const houseMicro = draft.account(escrow).balanceMicro;
+    const paidMicro = escrowMicro - draft.account(escrow).balanceMicro;
+    const { returnedMicro, houseResultMicro } = settlementSums(escrowMicro, paidMicro, market.fundMicro);
     invariant(
-      houseMicro === sharesLeftToHouse(market, marketState, outcome),
+      returnedMicro === sharesLeftToHouse(market, marketState, outcome),
       `the escrow of ${marketId} covers exactly the outstanding ${outcome} shares`,
     );
-    draft.transfer(escrow, TREASURY, houseMicro);
+    draft.transfer(escrow, TREASURY, returnedMicro);
     for (const holder of holders) closePosition(draft, holder);
     draft.put("marketState", marketId, { ...marketState, status: "settled", outcome, settledAt: now });
     draft.record("market.settled", {
       marketId,
       outcome,
       payouts: winners.length,
-      paid: decimalFromMicro(escrowMicro - houseMicro),
-      returned: decimalFromMicro(houseMicro),
-      houseResult: decimalFromMicro(houseMicro - market.fundMicro),
+      paid: decimalFromMicro(paidMicro),
+      returned: decimalFromMicro(returnedMicro),
+      houseResult: decimalFromMicro(houseResultMicro),
     });
     recordResolution(draft, command);
     return { id: marketId, outcome, settledAt: now, payoutsProcessed: winners.length };
@@ -69,19 +72,15 @@ function requireExpected({ expect }: SettleMarket, winners: readonly Position[])
   const totalMicro = winners.reduce((total, { sharesMicro }) => total + sharesMicro, 0n);
   const { payouts = winners.length, totalMicro: expectedMicro = totalMicro } = expect ?? {};
   const expected = [
-    ...(payouts === winners.length ? [] : [payoutCount(payouts)]),
+    ...(payouts === winners.length ? [] : [counted(payouts, "payout")]),
     ...(expectedMicro === totalMicro ? [] : [`${decimalFromMicro(expectedMicro)} USD`]),
   ];
   if (expected.length === 0) return;
   throw new Fault(
     "EXPECTATION_NOT_MET",
-    `Settling would make ${payoutCount(winners.length)} of ${decimalFromMicro(totalMicro)} USD in all, ` +
+    `Settling would make ${counted(winners.length, "payout")} of ${decimalFromMicro(totalMicro)} USD in all, ` +
       `which is not the expected ${expected.join(" of ")}: nothing was paid`,
   );
-}
-
-function payoutCount(count: number): string {
-  return count === 1 ? "1 payout" : `${count} payouts`;
 }
 
 function sharesLeftToHouse(market: Market, marketState: MarketState, outcome: Side): bigint {

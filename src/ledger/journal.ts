@@ -1,5 +1,6 @@
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { Fault } from "../domain/fault.ts";
+import { counted } from "../domain/text.ts";
 import type { Need } from "../engine/rows.ts";
 import { Client } from "../postgres/client.ts";
 import { COMMITS_TO_DISK } from "../postgres/commit-setting.ts";
@@ -176,7 +177,7 @@ export function commitAnswer(rows: readonly Row[]): { swapped: boolean; now: num
   const swapped = String(row?.swapped);
   const now = Number(row?.now ?? Number.NaN);
   if (rows.length !== 1 || !/^[01]$/.test(swapped) || !Number.isFinite(now))
-    throw new Unconfirmed(`The commit returned ${rows.length} rows, swapped ${swapped}, at ${now}`);
+    throw new Unconfirmed(`The commit returned ${counted(rows.length, "row")}, swapped ${swapped}, at ${now}`);
   return { swapped: swapped === "1", now };
 }
 

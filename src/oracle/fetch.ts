@@ -3,7 +3,7 @@ import pMap from "p-map";
 import { type Decimal, parseDecimal } from "../domain/decimal.ts";
 import { invariant } from "../domain/fault.ts";
 import type { CandleList, HttpSource, SimulatedSource, Source, TradeList } from "../domain/feeds/source.ts";
-import { spreadHash } from "../domain/text.ts";
+import { counted, spreadHash } from "../domain/text.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { OutgoingFailure, type OutgoingHttp } from "../outgoing/guarded-fetch.ts";
 import { type Reading, readAnswer, readCandle, readLastTrade, UnreadableAnswer } from "./reading.ts";
@@ -177,7 +177,7 @@ async function fetchGroup(
   const fail = (failure: string) => symbols.map((symbol): Fetched => ({ source: name, symbol, failure }));
   const { limit } = source;
   if (limit && !mayAsk(source, symbols, await now()))
-    return fail(`not asked, as its limit is ${limit.requests} requests in ${limit.per / 1000} s`);
+    return fail(`not asked, as its limit is ${counted(limit.requests, "request")} in ${limit.per / 1000} s`);
   try {
     const answer = await http.request(addressOf(source, template, symbols), {
       headers: { accept: "application/json", ...source.headers },

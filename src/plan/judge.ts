@@ -14,6 +14,7 @@ import { termsOf } from "../domain/market/terms.ts";
 import { POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { mergePolicy, policyPatchOf } from "../domain/policy/policy.ts";
 import { policyValue } from "../domain/policy/values.ts";
+import { counted } from "../domain/text.ts";
 import { createdMarket, policyFieldOf } from "./plan-compare.ts";
 import { blockers, writesOf } from "./plan-decision.ts";
 import type { Desired, Facts, FeedsOfTenant, LiveConfig, Plan, PlanMoney } from "./plan-types.ts";
@@ -173,5 +174,5 @@ export function tooFewSources(
   { lacking }: Pick<FeedsOfTenant, "lacking">,
 ): string {
   const needs = sources.flatMap(({ use }) => (lacking.has(use) ? [`${use} needs ${lacking.get(use)}`] : []));
-  return `${key} needs ${quorum} ${quorum === 1 ? "source" : "sources"} and has ${usable}: ${needs.join(", ")}`;
+  return `${key} needs ${counted(quorum, "source")} and has ${usable}: ${needs.join(", ")}`;
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { time } from "../../src/cli/output/cells.ts";
 import { requireFields } from "../../src/cli/output/fields.ts";
+import { nestedField } from "../../src/cli/output/nested.ts";
 import type { View } from "../../src/cli/output/output.ts";
-import { type Column, instantColumn, renderRecord, renderTable } from "../../src/cli/output/table.ts";
-import { displayWidth, shorten } from "../../src/cli/output/text-width.ts";
+import { type Column, instantColumn, renderRecord, renderTable, toldFields } from "../../src/cli/output/table.ts";
+import { displayWidth, shorten, wrapTo } from "../../src/cli/output/text-width.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { testIo } from "./support/io.ts";
 
@@ -333,6 +334,49 @@ test("long sentences of a record go on below their beginning; long words stay wh
       style,
     ),
   ).toBe(`found  one two three\n       four five\nkey\n  ${token}`);
+});
+
+test("an object in a record has a line for each key, and a list one for each item", () => {
+  const style = { width: 40, title: (text: string) => text, paint: (text: string) => text };
+  const changes = { feeBps: { before: 100, after: null }, lists: ["a", { b: 1, c: [] }], none: {} };
+  const fields = [nestedField("type", "policy.updated"), nestedField("changes", changes), nestedField("empty", {})];
+  expect(renderRecord(toldFields(fields), style).split("\n")).toEqual([
+    "type     policy.updated",
+    "changes  feeBps:",
+    "           before: 100",
+    "           after: null",
+    "         lists:",
+    "           - a",
+    "           - b: 1",
+    "             c: []",
+    "         none: {}",
+    "empty    {}",
+  ]);
+});
+
+test("a sentence in a table goes on below its beginning, and no word of it is lost", () => {
+  const columns: Column<{ seq: number; what: string }>[] = [
+    { title: "SEQ", cell: ({ seq }) => String(seq), align: "right" },
+    { title: "WHAT", cell: ({ what }) => what, wraps: true, least: 12 },
+    { title: "WHO", cell: () => "ann" },
+  ];
+  const style = { width: 22, title: (text: string) => text, paint: (text: string) => text };
+  const rows = [
+    { seq: 7, what: "bob bought 3 shares" },
+    { seq: 12, what: "a" },
+    { seq: 13, what: `key ${"x".repeat(14)}` },
+  ];
+  expect(renderTable(rows, columns, style).split("\n")).toEqual([
+    "SEQ  WHAT          WHO",
+    "  7  bob bought 3  ann",
+    "     shares",
+    " 12  a             ann",
+    " 13  key           ann",
+    "     xxxxxxxxxxxx",
+    "     xx",
+  ]);
+  expect(renderTable(rows, columns, { ...style, width: undefined })).toContain("bob bought 3 shares  ann");
+  expect(wrapTo("it closes 2031-01-01 00:00Z", 24)).toEqual(["it closes", "2031-01-01 00:00Z"]);
 });
 
 test("lines below a field are never broken, and each has a line of its own", () => {

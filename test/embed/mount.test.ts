@@ -222,6 +222,8 @@ test("a token is asked for again before it ends; one that the server refuses is 
   expect(await stale.asked()).toBe(2);
   const refusal = { code: "USER_REQUIRED", message: "A valid user token is required", stage: "before" };
   expect(await stale.events()).toEqual([{ name: "refused", detail: refusal }]);
-  expect(stale.complaints).toContain("warning: prediction-markets: USER_REQUIRED: A valid user token is required");
+  await expect
+    .poll(() => stale.complaints)
+    .toContainEqual(expect.stringContaining("USER_REQUIRED: A valid user token is required; its exp is past"));
   await stale.close();
 });

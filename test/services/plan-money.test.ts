@@ -69,19 +69,19 @@ test("a rule that would have changed nothing is not told", async () => {
 test("a higher limit: refusals are not on record, and it says so beside what ran into the old one", async () => {
   const [rule] = (await ruleOf("{ maxTradeUsd: 600 }")) ?? [];
   expect(rule).toMatchObject({ refused: { trades: 0, usd: 0 }, note: expect.stringContaining("not recorded") });
-  expect(rule?.note).toContain("1 purchases were of exactly 500 USD");
+  expect(rule?.note).toContain("1 purchase was of exactly 500 USD");
 });
 
 test("a lower exposure cap: purchases above it by themselves, and who holds more than it now", async () => {
   const [rule] = (await ruleOf("{ maxUserExposureUsd: 400 }")) ?? [];
   expect(rule).toMatchObject({ rule: "maxUserExposureUsd", refused: { trades: 1, usd: 500 } });
-  expect(rule?.note).toContain("1 users hold 120 USD above");
+  expect(rule?.note).toContain("1 user holds 120 USD above");
 });
 
 test("a blocked jurisdiction: the trades of its users as they stand, and those whom only a token places", async () => {
   const [rule] = (await ruleOf('{ jurisdictions: { blocked: ["US"] } }')) ?? [];
   expect(rule).toMatchObject({ rule: "jurisdictions", refused: { trades: 1, usd: 300 }, admittedUsers: 0 });
-  expect(rule?.note).toContain("for 1 trades only the user's token");
+  expect(rule?.note).toContain("for 1 trade only the user's token");
 });
 
 test("identity checks that are turned on, and an assessment that is required", async () => {

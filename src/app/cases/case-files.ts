@@ -8,6 +8,7 @@ import { checkMarketFile, type PlacedMarket } from "../../config/tenant-files/ma
 import { matchMarketFiles } from "../../config/tenant-files/market-walk.ts";
 import { YamlSource } from "../../config/yaml/yaml-source.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { counted } from "../../domain/text.ts";
 import { isoTime } from "../../domain/time/clock.ts";
 import { parseTime } from "../../domain/time/time-grammar.ts";
 
@@ -122,7 +123,7 @@ class MarketFiles {
     this.#read.set(file, markets);
     const [only, ...others] = markets;
     const found = markets.find(({ key }) => key === name) ?? (others.length === 0 ? only : undefined);
-    return found ?? `holds ${markets.length} markets, and none has the key ${name}`;
+    return found ?? `holds ${counted(markets.length, "market")}, and none has the key ${name}`;
   }
 
   #load(file: string): readonly PlacedMarket[] | string {

@@ -143,7 +143,11 @@ export function evaluateCertificate(facts: CertificateFacts | undefined): Findin
     return [fail(check, `it is not for ${host}, the host of baseUrl`, "Get a certificate that names this host")];
   return [
     daysLeft >= SHORT_DAYS
-      ? ok(check, `for ${host}, valid for ${daysLeft} more days`)
-      : warn(check, `it expires in ${daysLeft} days`, "Renew it: a running server loads the new file by itself"),
+      ? ok(check, `for ${host}, valid for ${counted(daysLeft, "more day")}`)
+      : warn(
+          check,
+          `it expires in ${counted(daysLeft, "day")}`,
+          "Renew it: a running server loads the new file by itself",
+        ),
   ];
 }

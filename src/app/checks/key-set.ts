@@ -1,5 +1,6 @@
 import type { ResolvedJwt } from "../../config/resolve-tenant.ts";
 import type { OutgoingRules } from "../../domain/access/networks.ts";
+import { counted } from "../../domain/text.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { keySetLoader } from "../../server/access/key-set.ts";
 import { type Examined, type Finding, fail, ok, skipped } from "./check.ts";
@@ -45,10 +46,11 @@ export function evaluateKeySet(facts: KeySetFacts): Finding {
   const { where } = facts;
   if ("problem" in facts)
     return fail("user tokens", `${where} gives no key set: ${facts.problem}`, "Without it every user token is refused");
-  if (facts.usable > 0) return ok("user tokens", `${facts.usable} of ${facts.keys} keys at ${where} are usable`);
+  if (facts.usable > 0)
+    return ok("user tokens", `${facts.usable} of ${counted(facts.keys, "key")} at ${where} can be used`);
   return fail(
     "user tokens",
-    `none of the ${facts.keys} keys at ${where} fits auth.jwt.algorithm`,
+    `none of ${counted(facts.keys, "key")} at ${where} fits auth.jwt.algorithm`,
     "Name the algorithm that your token issuer signs with",
   );
 }

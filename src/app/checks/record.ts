@@ -8,7 +8,7 @@ import { type AuditKey, auditKey } from "../../domain/audit/seal.ts";
 import { describeSetBack, type KnownAnchor, newestOf, type SetBack } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
-import { shellWord } from "../../domain/text.ts";
+import { counted, shellWord } from "../../domain/text.ts";
 import { loadRows } from "../../ledger/load.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { type Reader, readerOf } from "../../postgres/pool.ts";
@@ -125,7 +125,8 @@ export function evaluateRecord(facts: RecordFacts, tenant: string): Finding[] {
 
 function evaluateTail({ tail, keyName }: RecordFacts, tenant: string): Finding {
   if ("missing" in tail) return skipped("audit chain", `the audit key is missing: ${tail.missing}`);
-  if (!tail.broken) return ok("audit chain", `the last ${tail.checked} entries verify with the key`);
+  if (!tail.broken)
+    return ok("audit chain", `the last ${counted(tail.checked, "entry verifies", "entries verify")} with the key`);
   if (tail.broken.sealedWith !== undefined)
     return fail(
       "audit key",
@@ -196,7 +197,7 @@ function evaluateAnchors(facts: RecordFacts["anchors"], tenant: string): Finding
 /** The first few ignored lines and files, with the number of all. */
 function firstOf(faults: readonly string[]): string {
   if (faults.length <= FAULTS_NAMED) return faults.join("; ");
-  return `${faults.length} faults: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
+  return `${counted(faults.length, "fault")}: ${faults.slice(0, FAULTS_NAMED).join("; ")}; and ${faults.length - FAULTS_NAMED} more`;
 }
 
 export function evaluateTreasury({
@@ -213,7 +214,7 @@ export function evaluateSettlements(
   tenant: string,
 ): Finding {
   if (count === 0 || oldest === null) return ok("settlements", "no market past its closing time waits for one");
-  const markets = count === 1 ? "1 market has" : `${count} markets have`;
+  const markets = counted(count, "market has", "markets have");
   return warn(
     "settlements",
     `${markets} closed and not been settled; ${oldest} waits longest`,

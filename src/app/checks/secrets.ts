@@ -7,6 +7,7 @@ import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 
 /** A secret of the tenant file, without its value. */
@@ -76,7 +77,7 @@ function remedyOf(message: string): string {
 
 function weakness({ path, name, value }: SecretFact): Finding[] {
   if (!value || value.distinctCharacters >= FEW_CHARACTERS) return [];
-  const found = `${name} has ${value.bytes} bytes and only ${value.distinctCharacters} different characters`;
+  const found = `${name} has ${counted(value.bytes, "byte")} and only ${counted(value.distinctCharacters, "different character")}`;
   return [
     warn(
       `secret ${path}`,

@@ -4,6 +4,7 @@ import { Marked, type Token, type Tokens } from "marked";
 import type { FileKey } from "../../config/schema/schema-keys.ts";
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { counted } from "../../domain/text.ts";
 
 /** The pages are part of the package, three folders up from `src/app/docs` and from `dist/app/docs`. */
 const PAGES = join(import.meta.dirname, "../../../docs/reference");
@@ -40,7 +41,7 @@ function entriesOf(family: string): FileKey[] {
 export function familyOf(family: string): FileKey {
   const about = plain(textOf(family).replace(/^# .+\n\n/, ""));
   const keys = entriesOf(family).map(({ path, type, description }) => entry(path, type, firstSentence(description)));
-  return { ...entry(family, `${keys.length} names`, firstSentence(about)), keys };
+  return { ...entry(family, counted(keys.length, "name"), firstSentence(about)), keys };
 }
 
 /**

@@ -115,7 +115,7 @@ async function verified(session: TenantSession, note: (message: string) => void)
   const { broken, count } = report;
   if (broken) return { ok: false, found: `entry ${broken.seq}: ${broken.problem}` };
   await keep?.(report).catch(() => undefined);
-  return { ok: report.verified, found: `${count} entries verified` };
+  return { ok: report.verified, found: `${counted(count, "entry", "entries")} verified` };
 }
 
 async function runCommand(

@@ -6,6 +6,7 @@ import type { Api, WireOutput } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";
+import { counted } from "../../domain/text.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import type { ReadyTenant } from "../tenant/tenant-database.ts";
@@ -185,17 +186,17 @@ export async function runOnce(stage: Stage, say: (text: string) => void, started
     stage,
     created.map(({ id }) => id),
   );
-  say(`${trades} trades executed`);
+  say(`${counted(trades, "trade")} executed`);
   for (const { id, kind } of created) {
     const { outcome } = STORIES[kind];
     const { payoutsProcessed } = await stage.admin.settleMarket({ marketId: id, outcome });
     markets.push({ id, kind, outcome, payouts: payoutsProcessed });
-    say(`market ${id} settled as ${outcome}: ${payoutsProcessed} winning positions paid`);
+    say(`market ${id} settled as ${outcome}: ${counted(payoutsProcessed, "winning position")} paid`);
   }
   const reconciliation = await stage.admin.reconcile({});
   say(`ledger reconciled: discrepancy ${reconciliation.discrepancy}`);
   const audit = await stage.admin.getAuditStatus({});
-  say(`audit chain of ${audit.count} entries: ${audit.verified ? "verified" : "BROKEN"}`);
+  say(`audit chain of ${counted(audit.count, "entry", "entries")}: ${audit.verified ? "verified" : "BROKEN"}`);
   if (!reconciliation.ok || !audit.verified)
     throw new Fault("INTEGRITY", "The demo's ledger or audit chain does not hold");
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;

@@ -9,7 +9,8 @@ import { defineCommand } from "../define-command.ts";
 import { knownUser, marketToFilterBy } from "../input/names.ts";
 import { DEFAULT_LIMIT, limitOption } from "../input/paging.ts";
 import { count, identifier, timeAgo } from "../input/parsers.ts";
-import { plain, time } from "../output/cells.ts";
+import { time } from "../output/cells.ts";
+import { nestedField } from "../output/nested.ts";
 import type { View } from "../output/output.ts";
 import { sanitizeLine } from "../output/text-width.ts";
 
@@ -81,7 +82,7 @@ function listView({ width }: Io["output"]): View<Page, Entry & { question: strin
     columns: [
       { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
       { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
-      { title: "WHAT", cell: ({ question, ...entry }) => fittedSentence(entry, question, room) },
+      { title: "WHAT", cell: ({ question, ...entry }) => fittedSentence(entry, question, room), wraps: true },
     ],
     empty: "No entry matches.",
   };
@@ -174,7 +175,7 @@ export const auditShow = defineCommand({
     ["type", type],
     ["actor", actor],
     ["time", ts],
-    ...Object.entries(payload).map(([field, value]): [string, string] => [field, plain(value)]),
+    ...Object.entries(payload).map(([field, value]) => nestedField(field, value)),
     ["key", keyId],
     ["hash", hash],
   ],

@@ -6,6 +6,7 @@ import type { Api } from "../../contract/operations.ts";
 import { GENESIS_HASH } from "../../domain/audit/audit-link.ts";
 import { type ChainBreak, otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";
 import { writableFile } from "../input/parsers.ts";
@@ -93,7 +94,8 @@ export function brokenLog({ kind, problem, sealedWith }: Problem): Fault {
 /** @throws Fault CONFIG_INVALID for another log's keys; after printing, INTEGRITY that names the first bad entry */
 export async function runAuditVerify(options: Verification, api: Api, { output }: Io): Promise<void> {
   const { verify, from, anchors, keep } = options;
-  const onProgress = (checked: number, entries: number) => output.progress(`${checked} of ${entries} entries verified`);
+  const onProgress = (checked: number, entries: number) =>
+    output.progress(`${checked} of ${counted(entries, "entry", "entries")} verified`);
   let report = await verify(api, { from, anchors, onProgress });
   // The log may have lost the verified point itself. Then only a walk from the start finds the first bad entry.
   if (from && report.broken) report = await verify(api, { anchors, onProgress });
@@ -124,7 +126,7 @@ export async function runAuditExport({ out, logText }: ExportOptions, api: Api, 
       const lines = text.trimEnd().split("\n");
       entries += lines.length;
       head = (JSON.parse(lines.at(-1) ?? "") as Entry).hash;
-      output.progress(`${entries} entries exported`);
+      output.progress(`${counted(entries, "entry", "entries")} exported`);
     }
     if (target?.replaced !== undefined) await handle?.sync();
   } catch (error) {

@@ -3,6 +3,7 @@ import type { WireInput, WireResult } from "../../contract/operations.ts";
 import { credentialFaultSentence, isCredentialFault } from "../../domain/access/credential-faults.ts";
 import { SECURITY_EVENTS } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { CommandContext, CommandModule, Globals, Io } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
 import { NOT_CONFIRMED, USES_DATABASE } from "../errors.ts";
@@ -105,7 +106,9 @@ const acceptRollback: CommandModule = {
         const { acceptSetBack } = await import("../../app/audit/accept.ts");
         const accepted = await acceptSetBack({ tenant: options.tenant, reason }, async ({ lost, anchor }, tenant) => {
           if (!asks) return;
-          io.output.note(`At least ${lost} entries are gone for good: ${anchor.source}, entry ${anchor.seq}.`);
+          io.output.note(
+            `At least ${counted(lost, "entry is", "entries are")} gone for good: ${anchor.source}, entry ${anchor.seq}.`,
+          );
           await io.prompts.type("To go on without them, type the tenant's name", tenant);
         });
         await io.output.print(accepted, {

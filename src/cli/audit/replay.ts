@@ -82,7 +82,8 @@ export async function runReplay(
 ): Promise<void> {
   if (!services) throw new Fault("USAGE", "replay needs the database");
   const { rebuildState } = await import("../../app/replay/rebuild-state.ts");
-  const onProgress = (entries: number, of: number) => output.progress(`${entries} of ${of} entries replayed`);
+  const onProgress = (entries: number, of: number) =>
+    output.progress(`${entries} of ${counted(of, "entry", "entries")} replayed`);
   const { state, broken } = await services.checks.snapshot((sql) =>
     rebuildState(sql, { to, keys: services.auditKeys, onProgress }),
   );

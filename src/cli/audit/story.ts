@@ -77,7 +77,7 @@ const storyView: View<Story, StoryLine> = {
   columns: [
     { title: "SEQ", cell: ({ seq }) => String(seq), align: "right", whole: true },
     { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
-    { title: "WHAT", cell: ({ sentence }) => sentence, least: 40 },
+    { title: "WHAT", cell: ({ sentence }) => sentence, least: 40, wraps: true },
     { title: "HASH", cell: ({ hash }) => hash.slice(0, 8), whole: true, optional: true },
   ],
   empty: "The log has no entry about it.",

@@ -3,6 +3,7 @@ import { EVIDENCE, type Finding, STANDING } from "../../app/checks/check.ts";
 import { loadTenantFile } from "../../config/tenant-file.ts";
 import { openWorkspace, tenantPath, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { CommandContext, Host } from "../command.ts";
 import { aimed, EXIT, type ExitCode, READS_FILES } from "../errors.ts";
 import { type SelectorOptions, takesTenantsToLookAt } from "../input/selector-option.ts";
@@ -51,7 +52,7 @@ function withStandingInOneLine(checks: readonly Found[], aim: Aim): Found[] {
     const all = checks.filter((other) => other.tenant === each.tenant && isStanding(other));
     if (all.length === 1) return [each];
     if (all[0] !== each) return [];
-    const found = `${all.length} warnings: ${all.map(({ check }) => check).join(", ")}`;
+    const found = `${counted(all.length, "warning")}: ${all.map(({ check }) => check).join(", ")}`;
     const commands = [aim(`pmctl doctor ${each.tenant ?? ""} -o json`)];
     return [{ ...each, check: "set-up", found, remedy: "What each says", commands }];
   });
@@ -97,7 +98,7 @@ async function runDoctor(context: CommandContext<DoctorOptions>): Promise<ExitCo
   const failed = checks.filter(({ status }) => status === "fail").length;
   const warned = checks.filter(({ status }) => status === "warn").length;
   await io.output.print({ ok: failed === 0, checks }, viewWith(aim));
-  io.output.note(`${checks.length} checks: ${failed} failed, ${warned} with a warning.`);
+  io.output.note(`${counted(checks.length, "check")}: ${failed} failed, ${warned} with a warning.`);
   if (checks.some(({ check, status }) => status === "fail" && EVIDENCE.includes(check))) return EXIT.integrity;
   return failed === 0 ? EXIT.ok : EXIT.unexpected;
 }

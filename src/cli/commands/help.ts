@@ -47,7 +47,7 @@ const refusalsView: View<readonly Refusal[], Refusal> = {
     { title: "CODE", cell: ({ code }) => code, whole: true },
     { title: "STATUS", cell: ({ status }) => String(status), align: "right" },
     { title: "EXIT", cell: ({ exit }) => String(exit), align: "right" },
-    { title: "MEANING", cell: ({ meaning }) => meaning },
+    { title: "MEANING", cell: ({ meaning }) => meaning, wraps: true },
     { title: "NEXT", cell: ({ next }) => orDash(next), optional: true },
   ],
   empty: "There are no error codes.",

@@ -35,7 +35,7 @@ function view(now: number): View<readonly InboxItem[], InboxItem> {
     kind: "list",
     rows: (items) => items,
     columns: [
-      { title: "WHAT", cell: ({ title }) => title, least: 35 },
+      { title: "WHAT", cell: ({ title }) => title, least: 35, wraps: true },
       { title: "KIND", cell: ({ kind }) => kind, whole: true },
       { title: "USD", cell: ({ amountUsd }) => (amountUsd === null ? "-" : cents(amountUsd)), align: "right" },
       instantColumn("DUE", ({ dueAt }) => dueAt, { now }),

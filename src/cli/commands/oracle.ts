@@ -123,7 +123,7 @@ const sourcesView: View<readonly SourceLine[], SourceLine> = {
   columns: [
     { title: "SOURCE", cell: ({ source }) => source, whole: true },
     { title: "HOSTS", cell: ({ hosts }) => hosts.join(", "), whole: true },
-    { title: "NEEDS", cell: ({ needs }) => orDash(needs.join(", ")) },
+    { title: "NEEDS", cell: ({ needs }) => orDash(needs.join(", ")), wraps: true, least: 16 },
     { title: "INSTRUMENTS", cell: ({ instruments }) => String(instruments.length), align: "right" },
   ],
   empty: "No sources.",
@@ -139,7 +139,7 @@ const checkView: View<readonly FeedCheck[], FeedCheck> = {
     { title: "SPREAD", cell: ({ spread }) => orDash(spread), align: "right" },
     { title: "SESSION", cell: ({ session }) => session },
     { title: "VERDICT", cell: ({ verdict }) => verdict },
-    { title: "DETAIL", cell: ({ detail }) => orDash(detail), optional: true },
+    { title: "DETAIL", cell: ({ detail }) => orDash(detail), optional: true, telling: true, wraps: true, least: 16 },
   ],
   empty: "No feed of this name.",
 };

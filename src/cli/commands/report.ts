@@ -81,7 +81,7 @@ export const reportHouse = defineCommand({
   empty: "Nothing was traded or settled.",
   after: ({ periodDays, totalFees, spreadIncome }, { output }) => {
     if (holdsRowsOnly(output))
-      output.note(`${periodDays} days: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
+      output.note(`${counted(periodDays, "day")}: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
   },
 });
 
@@ -109,7 +109,7 @@ export const reportTraders = defineCommand({
   after: ({ periodDays, totals: { traders, trades, volume, totalPnl } }, { output }) => {
     if (holdsRowsOnly(output))
       output.note(
-        `${periodDays} days: ${traders} traders, ${trades} trades, volume ${usd(volume)}, P&L at current prices ${usd(totalPnl)}.`,
+        `${counted(periodDays, "day")}: ${counted(traders, "trader")}, ${counted(trades, "trade")}, volume ${usd(volume)}, P&L at current prices ${usd(totalPnl)}.`,
       );
   },
 });

@@ -4,6 +4,7 @@ import type { CaseResult, Coverage, Failure, RanCase, TestedTenant } from "../..
 import { ConfigError } from "../../config/config-error.ts";
 import { matcher, Unusable } from "../../config/wildcards.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { eachTenant } from "../config/each-tenant.ts";
 import { READS_FILES } from "../errors.ts";
@@ -34,7 +35,9 @@ const view: View<Report, Report> = {
     ...(coverage?.refusals.map(
       ({ code, cases }) => [code, cases.length === 0 ? "in no case" : cases.join(", ")] as const,
     ) ?? []),
-    ...(coverage?.rules.map(({ name, evaluated }) => [`rule ${name}`, `evaluated ${evaluated} times`] as const) ?? []),
+    ...(coverage?.rules.map(
+      ({ name, evaluated }) => [`rule ${name}`, `evaluated ${counted(evaluated, "time")}`] as const,
+    ) ?? []),
   ],
   annotations: ({ cases }) => cases.flatMap(annotationsOf),
 };
@@ -92,7 +95,7 @@ async function runTest(context: CommandContext<TestOptions>): Promise<void> {
   // Formats for programs include them.
   if (["table", "markdown"].includes(io.output.format))
     for (const each of cases) for (const failure of each.failures) io.output.note(failureLine(each, failure));
-  throw new Fault("CASE_FAILED", `${failed} of ${cases.length} cases failed`);
+  throw new Fault("CASE_FAILED", `${failed} of ${counted(cases.length, "case")} failed`);
 }
 
 async function soundOrAnnotated<Value>({ output }: Pick<Io, "output">, read: () => Value): Promise<Value> {

@@ -44,7 +44,7 @@ const familiesView: View<readonly Family[], Family> = {
   rows: (families) => families,
   columns: [
     { title: "NAMES IN", cell: ({ path }) => path, whole: true },
-    { title: "WHAT THEY ARE", cell: ({ description }) => description },
+    { title: "WHAT THEY ARE", cell: ({ description }) => description, wraps: true },
   ],
   empty: "There are none.",
 };

@@ -225,14 +225,15 @@ function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
     const effects = [
       ...(refused.trades > 0
         ? [
-            `${counted(refused.trades, "trade")} of the last ${trades?.days} days (${usd(refused.usd)} USD) would have been refused`,
+            `${counted(refused.trades, "trade")} of the last ${counted(trades?.days ?? 0, "day")} (${usd(refused.usd)} USD) would have been refused`,
           ]
         : []),
       ...(admittedUsers ? [`${counted(admittedUsers, "more user")} may trade`] : []),
     ];
     lines.push(`${rule}: ${effects.length === 0 ? note : `${effects.join(", ")} (${note})`}`);
   }
-  if (trades && !trades.complete) lines.push(`Only the latest ${trades.examined} trades were looked at.`);
+  if (trades && !trades.complete)
+    lines.push(`Only the latest ${counted(trades.examined, "trade was", "trades were")} looked at.`);
   return lines;
 }
 

@@ -59,7 +59,7 @@ const listView: View<readonly TenantItem[], TenantItem> = {
     { title: "ADDRESS", cell: ({ baseUrl }) => orDash(baseUrl) },
     { title: "LABELS", cell: ({ labels }) => orDash(labels && labelText(labels)), optional: true },
     { title: "DATABASE", cell: ({ database }) => orDash(database) },
-    { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
+    { title: "PROBLEM", cell: ({ problem }) => orDash(problem), wraps: true },
   ],
   empty: "There are no tenants here; `pmctl init` creates one.",
 };

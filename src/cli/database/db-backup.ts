@@ -4,6 +4,7 @@ import type { BackupTarget } from "../../app/backup/backup-tenant.ts";
 import type { RestoredTenant, RestoreRequest } from "../../app/backup/restore-tenant.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { Host, Io } from "../command.ts";
 import { USES_DATABASE } from "../errors.ts";
 import { identifier, writableFile } from "../input/parsers.ts";
@@ -221,7 +222,7 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
         : `Audit entries that will be lost: ${beyond > 0n ? beyond : "none"}.`;
     output.note(
       [
-        `${file} holds ${tenant} as of ${time(created, { seconds: true })}, ${count} audit entries.`,
+        `${file} holds ${tenant} as of ${time(created, { seconds: true })}, ${counted(count, "audit entry", "audit entries")}.`,
         `  ${lost} The database that it replaces is kept under another name.`,
       ].join("\n"),
     );
@@ -230,9 +231,7 @@ export async function runDbRestore(options: RestoreOptions, { output, prompts }:
   const restored = await restoreTenant({ ...options, reason }, confirm, (message) => output.note(message));
   const { manifest, sha256, keyId = null, encrypted, keptAs = null, lost, leakedKeys = null } = restored;
   if (lost !== undefined)
-    output.note(
-      `The rollback is on record: ${lost === 1 ? "1 audit entry is missing" : `${lost} audit entries are missing`}`,
-    );
+    output.note(`The rollback is on record: ${counted(lost, "audit entry is", "audit entries are")} missing`);
   const { migrations: _, ...shown } = manifest;
   await output.print({ file, ...shown, sha256, keyId, encrypted, keptAs, into, leakedKeys }, restoredView);
   tellLeaked(leakedKeys, tenant, output);

@@ -227,7 +227,7 @@ const view: View<Shown, Row> = {
   rows: ({ messages }) => Object.entries(messages).flatMap(([key, message]) => rowsOf(key, message)),
   columns: [
     { title: "KEY", cell: ({ key }) => key, whole: true },
-    { title: "TEXT", cell: ({ text }) => text },
+    { title: "TEXT", cell: ({ text }) => text, wraps: true },
   ],
   empty: "",
 };

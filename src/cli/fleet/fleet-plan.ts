@@ -51,7 +51,7 @@ const view = {
     { title: "CHANGES", cell: ({ changes }) => String(changes), align: "right" },
     { title: "LOOSENS", cell: ({ loosens }) => String(loosens), align: "right" },
     { title: "SERVER", cell: ({ url }) => orDash(url), optional: true },
-    { title: "PROBLEM", cell: ({ problem }) => orDash(firstLine(problem)) },
+    { title: "PROBLEM", cell: ({ problem }) => orDash(firstLine(problem)), wraps: true },
   ],
   empty: "No wave selects a tenant.",
 } satisfies View<FleetPlan, Row>;

@@ -27,7 +27,7 @@ const view = {
     { title: "TENANT", cell: ({ tenant }) => tenant, whole: true },
     { title: "STATE", cell: ({ state }) => (state === "rolledBack" ? "rolled back" : state) },
     { title: "ENTRY", cell: ({ seq }) => orDash(seq?.toString()), align: "right" },
-    { title: "PROBLEM", cell: ({ problem }) => orDash(problem) },
+    { title: "PROBLEM", cell: ({ problem }) => orDash(problem), wraps: true },
   ],
   empty: "The fleet was not applied yet.",
 } satisfies View<FleetStatus, Row>;

@@ -6,6 +6,7 @@ import type { WireInput } from "../../contract/operations.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market-makers.ts";
+import { counted } from "../../domain/text.ts";
 import { STANDARD_INPUT } from "../input/standard-input.ts";
 
 export interface MarketFlags {
@@ -70,7 +71,7 @@ function fromText(text: string, file: string): WireInput<"createMarket"> {
   if (others.length > 0)
     throw new Fault(
       "USAGE",
-      `${file} holds ${markets.length} markets, and create makes one: use pmctl apply for all of them`,
+      `${file} holds ${counted(markets.length, "market")}, and create makes one: use pmctl apply for all of them`,
     );
   if (market.state !== "open")
     throw new Fault("USAGE", `${file} asks for a suspended market: create it open, then run pmctl market suspend`);

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { NOT_CONFIRMED } from "../errors.ts";
 import { decimal, wholeNumber } from "../input/parsers.ts";
@@ -67,8 +68,9 @@ const settledView: View<Settled, Settled> = {
 
 /** The preview of a payout that cannot be undone. */
 function previewFields(preview: Preview): [string, string][] {
-  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
-  const { largest } = preview;
+  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, largest } = preview;
+  const { escrowUsd, totalUsd, toTreasuryUsd, houseResultUsd } = preview;
+  const house = houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`;
   return [
     ["market", marketId],
     ["question", question],
@@ -76,10 +78,13 @@ function previewFields(preview: Preview): [string, string][] {
     ["decided by", resolutionRef],
     ["outcome", outcome.toUpperCase()],
     ["market's price", agreement(preview)],
-    ["winners", payouts === 1 ? "1 position" : `${payouts} positions`],
+    ["winners", counted(payouts, "position")],
+    ["escrow", `${usd(escrowUsd)} USD`],
     ["paid to them", `${usd(totalUsd)} USD`],
+    ["settlement fee", "none: the trades have paid theirs"],
     ["largest payout", largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-"],
-    ["house", houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`],
+    ["to the treasury", `${usd(toTreasuryUsd)} USD, the rest of the escrow`],
+    ["house", `${house}, not counting the fees of trades`],
   ];
 }
 
@@ -147,7 +152,7 @@ async function askToSettle(options: SettleOptions, api: Api, { output, prompts }
   if ((options.expectPayouts ?? payouts) !== payouts || (options.expectTotal ?? totalUsd) !== totalUsd)
     throw new Fault(
       "EXPECTATION_NOT_MET",
-      `Settling would make ${payouts} payouts of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
+      `Settling would make ${counted(payouts, "payout")} of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
     );
   output.explain(preview, previewView);
   const warning = status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";

@@ -8,6 +8,8 @@ import { ASKS_TENANT, NOT_CONFIRMED } from "../errors.ts";
 import { dollars, identifier, jsonObject, sharePrice, timeAhead } from "../input/parsers.ts";
 import { cents, instant, orDash, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
+import { nestedField } from "../output/nested.ts";
+import type { Field } from "../output/table.ts";
 import { marketArgument, marketsIn } from "./market-choice.ts";
 import type { MarketFlags } from "./market-input.ts";
 import { marketList, marketSearch, recentLines } from "./market-list.ts";
@@ -33,7 +35,7 @@ export const marketShow = defineCommand({
   },
 });
 
-const detailFields = (market: WireResult<"getMarket">, line: readonly number[]): [string, string][] => [
+const detailFields = (market: WireResult<"getMarket">, line: readonly number[]): Field[] => [
   ["id", market.id],
   ["key", orDash(market.key)],
   ["question", market.question],
@@ -45,7 +47,7 @@ const detailFields = (market: WireResult<"getMarket">, line: readonly number[]):
   ["category", market.category],
   ["kind", market.kind],
   ["resolution", market.resolutionRef],
-  ["meta", Object.keys(market.meta).length === 0 ? "-" : JSON.stringify(market.meta)],
+  Object.keys(market.meta).length === 0 ? ["meta", "-"] : nestedField("meta", market.meta),
   ["created", time(market.createdAt, { seconds: true })],
   ["closes", instant(market.closeAt)],
   ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],

@@ -2,7 +2,10 @@ import type { Column, ToldField } from "./table.ts";
 
 /** A record as a Markdown table of its fields. */
 export function markdownRecord(fields: readonly ToldField[]): string {
-  const linesOf = ([, text, below = []]: ToldField) => [markdownCell(text), ...below.map(markdownCode)];
+  const linesOf = ([, text, below = []]: ToldField) => [
+    ...(text === "" ? [] : [markdownCell(text)]),
+    ...below.map(markdownCode),
+  ];
   return ["| Field | Value |", "| --- | --- |"]
     .concat(fields.map((field) => `| ${markdownCell(field[0])} | ${linesOf(field).join("<br>")} |`))
     .join("\n");

@@ -1,6 +1,6 @@
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { orDash, plain, relative, time } from "./cells.ts";
-import { displayWidth, sanitizeLine, shorten, wrap } from "./text-width.ts";
+import { displayWidth, sanitizeLine, shorten, wrap, wrapTo } from "./text-width.ts";
 
 /** The style of a cell on a terminal with colours. */
 export type Paint = "green" | "yellow" | "red" | "cyan" | "dim";
@@ -15,6 +15,8 @@ export interface Column<Row> {
   paint?: (row: Row) => Paint | undefined;
   /** Never shortened, because people copy the text. */
   whole?: true;
+  /** Continues on lines below where it is too narrow, because the end of a sentence matters as much as its beginning. */
+  wraps?: true;
   /** The column's least width. */
   least?: number;
   /** The width below which optional columns are left out first. */
@@ -76,6 +78,8 @@ function mapped(instant: string | null | undefined, text: (instant: string) => s
 
 const GAP = "  ";
 const LEAST = 8;
+/** In less room, a sentence becomes a column of single words. */
+const LEAST_WRAPPED = 30;
 
 /** A column with its texts and its width. */
 interface Strip {
@@ -85,13 +89,14 @@ interface Strip {
   least: number;
   wanted: number;
   align: "right" | undefined;
+  wraps: boolean;
   optional: boolean;
   telling: boolean;
   /** Whether no row has a text in it. */
   empty: boolean;
 }
 
-/** Rows under their titles, fitted to the terminal: leaves out optional columns, then shortens the widest ones. */
+/** Rows under their titles, fitted to the terminal: leaves out optional columns, then narrows the widest ones. */
 export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[], style: TableStyle): string {
   const shown = columns.filter(({ picture }) => !picture || style.width !== undefined);
   const strips = fit(
@@ -100,16 +105,26 @@ export function renderTable<Row>(rows: readonly Row[], columns: readonly Column<
   );
   if (style.width !== undefined && totalOf(strips, ({ width }) => width) > style.width)
     return renderCards(rows, shown, style);
-  const line = (index: number) =>
+  return [0, ...rows.map((_, index) => index + 1)].flatMap((index) => linesOf(strips, index, style)).join("\n");
+}
+
+/** The lines of one row: more than one where a column wraps. */
+function linesOf(strips: readonly Strip[], index: number, style: TableStyle): string[] {
+  const cells = strips.map(({ texts, width, wraps }) => {
+    const text = texts[index] ?? "";
+    return wraps ? wrapTo(text, width) : [shorten(text, width)];
+  });
+  const height = Math.max(...cells.map(({ length }) => length));
+  return Array.from({ length: height }, (_, at) =>
     strips
-      .map(({ texts, paints, width, align }) => {
+      .map(({ paints, width, align }, column) => {
         const paint = paints[index];
         const painted = (text: string) => (index === 0 ? style.title(text) : paint ? style.paint(text, paint) : text);
-        return pad(painted, shorten(texts[index] ?? "", width), width, align);
+        return pad(painted, cells[column]?.[at] ?? "", width, align);
       })
       .join(GAP)
-      .trimEnd();
-  return [0, ...rows.map((_, index) => index + 1)].map(line).join("\n");
+      .trimEnd(),
+  );
 }
 
 function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
@@ -119,6 +134,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
     align,
     paint,
     whole,
+    wraps = false,
     least,
     wanted = 0,
     optional = false,
@@ -130,7 +146,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
   const width = texts.reduce((widest, text) => Math.max(widest, displayWidth(text)), 0);
   // Half a number or half a picture would say something else than the whole.
   const isWhole = whole || picture || align === "right";
-  const narrowest = isWhole ? width : Math.min(width, least ?? LEAST);
+  const narrowest = isWhole ? width : Math.min(width, least ?? (wraps ? LEAST_WRAPPED : LEAST));
   const paints = [undefined, ...rows.map((row) => paint?.(row))];
   const empty = texts.slice(1).every((text) => text === "-" || text === "");
   return {
@@ -140,6 +156,7 @@ function toStrip<Row>(rows: readonly Row[], column: Column<Row>): Strip {
     least: narrowest,
     wanted: Math.max(narrowest, Math.min(width, wanted)),
     align,
+    wraps,
     optional: (optional && !(identifies && new Set(texts.slice(1)).size > 1)) || picture,
     telling,
     empty,
@@ -169,9 +186,11 @@ export function renderRecord(fields: readonly ToldField[], style: TableStyle): s
   const indent = `\n${" ".repeat(width + GAP.length)}`;
   return fields
     .map(([name, value, below = []]) => {
-      const lines = wrap(sanitizeLine(value), room);
       const kept = below.map(sanitizeLine);
       const fits = (line: string) => displayWidth(line) <= room;
+      if (value === "" && kept.length > 0 && kept.every(fits))
+        return pad(style.title, name, width) + GAP + kept.join(indent);
+      const lines = wrap(sanitizeLine(value), room);
       const keptUnder = kept.map((line) => (kept.every(fits) ? indent : `\n${GAP}`) + line).join("");
       if (lines.every(fits)) return `${pad(style.title, name, width)}${GAP}${lines.join(indent)}`.trimEnd() + keptUnder;
       return [style.title(name), ...wrap(sanitizeLine(value), room + width)].join(`\n${GAP}`) + keptUnder;

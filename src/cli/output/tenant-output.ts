@@ -84,7 +84,7 @@ function resultOf<Value extends object, Row extends object>(
   const items = [
     of(
       value,
-      fields.map(([, text, below = []]) => [text, ...below].join(" ")),
+      fields.map(([, text, below = []]) => [text, ...below.map((line) => line.trim())].join(" ").trim()),
     ),
   ];
   return {

@@ -39,7 +39,7 @@ export function shorten(text: string, width: number): string {
 
 /**
  * Breaks a line between words into lines of at most this width, each with the same indent. A longer word is put on a
- * line of its own, unbroken.
+ * line of its own, unbroken. A date and its time are one word.
  */
 export function wrap(text: string, width: number): string[] {
   if (displayWidth(text) <= width) return [text];
@@ -47,7 +47,7 @@ export function wrap(text: string, width: number): string[] {
   const room = width - indent.length;
   const lines: string[] = [];
   let line = "";
-  for (const word of text.slice(indent.length).split(" ")) {
+  for (const word of text.slice(indent.length).split(/ (?!\d\d:\d\d)/)) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (line === "" || displayWidth(longer) <= room) line = longer;
     else {
@@ -56,6 +56,21 @@ export function wrap(text: string, width: number): string[] {
     }
   }
   return [...lines, line].map((each) => indent + each);
+}
+
+/** Breaks a text into lines that are no wider than `width`: between words, and inside of a word that is wider. */
+export function wrapTo(text: string, width: number): string[] {
+  return wrap(text, width).flatMap((line) => (displayWidth(line) <= width ? [line] : broken(line, width)));
+}
+
+function broken(word: string, width: number): string[] {
+  const lines = [""];
+  for (const grapheme of graphemes(word)) {
+    const longer = `${lines.at(-1)}${grapheme}`;
+    if (displayWidth(longer) <= width || lines.at(-1) === "") lines[lines.length - 1] = longer;
+    else lines.push(grapheme);
+  }
+  return lines;
 }
 
 /**

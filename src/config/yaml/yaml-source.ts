@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Document, LineCounter, parseAllDocuments, parseDocument } from "yaml";
+import { counted } from "../../domain/text.ts";
 import { type Extent, type Finding, formatPath, type Path, type Position, type Problem } from "../config-error.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
 import { drawFrame, type Span, type Visibility } from "./code-frame.ts";
@@ -96,7 +97,7 @@ export class YamlSource {
         return this.#problem(span, { path: this.#shownPath(path), message, code, severity, fix });
       });
     if (findings.length > MAX_PROBLEMS) {
-      const message = `there are ${findings.length - MAX_PROBLEMS} more problems`;
+      const message = `${counted(findings.length - MAX_PROBLEMS, "more problem is", "more problems are")} not shown`;
       const end = this.#text.length;
       const about = { code: "INVALID_VALUE", severity: "error", fix: null } as const;
       problems.push(this.#problem([end, end], { path: "", message, ...about }));

@@ -90,14 +90,15 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "reconcile.run": ({ ok, discrepancy }, { actor }) =>
     `${actor} reconciled the ledger: ${ok ? "it adds up" : `it is off by ${money(discrepancy)}`}`,
   "rollback.accepted": ({ lost, anchorSeq }, { actor }) =>
-    `${actor} accepted that ${lost === 1 ? "1 entry" : `${lost} entries`} up to ${anchorSeq} are gone`,
+    `${actor} accepted that ${counted(lost, "entry", "entries")} up to ${anchorSeq} ${lost === 1 ? "is" : "are"} gone`,
   "finding.accepted": ({ seq, findings }, { actor }) =>
     `${actor} accepted entry ${seq} as it is, which the engine would have decided otherwise: ${findings.join("; ")}`,
   "database.restored": ({ seq, created }, { actor }) =>
     `${actor} restored the backup of ${minute(created)}, which ends at entry ${seq}`,
 };
 
-const LEAST_OF_QUESTION = 8;
+/** A shorter beginning tells no question from another. */
+const LEAST_OF_QUESTION = 20;
 
 /** Every type of audit entry. */
 export const AUDIT_TYPES = Object.keys(SENTENCES) as AuditType[];
@@ -123,13 +124,13 @@ export function sentenceOf({ type, actor, payloadText }: Told, question?: string
   return typeof reason === "string" ? `${sentence}: "${reason}"` : sentence;
 }
 
-/** The sentence, with a shortened question if it exceeds `room` characters: the amount at its end matters more. */
+/** The sentence, with a shortened question if it then fits into `room` characters; else the whole sentence. */
 export function fittedSentence(entry: Told, question: string | undefined, room: number): string {
   const whole = sentenceOf(entry, question);
   const excess = whole.length - room;
   if (question === undefined || excess <= 0) return whole;
-  const kept = Math.max(LEAST_OF_QUESTION, question.length - excess - 1);
-  return kept >= question.length - 1 ? whole : sentenceOf(entry, `${question.slice(0, kept).trimEnd()}…`);
+  const kept = question.length - excess - 1;
+  return kept < LEAST_OF_QUESTION ? whole : sentenceOf(entry, `${question.slice(0, kept).trimEnd()}…`);
 }
 
 function tell<T extends AuditType>(

@@ -1,3 +1,4 @@
+import { counted } from "../text.ts";
 import type { AuditEntry, ChainPoint } from "./audit-link.ts";
 import type { AuditPayloads, AuditType } from "./audit-payloads.ts";
 
@@ -109,7 +110,7 @@ function givesUp({ anchorSeq, anchorHash, ts }: Rollback, anchor: KnownAnchor): 
 
 /** One sentence for people. It omits where the anchor is stored, which may be a path of the server. */
 export function describeSetBack({ anchor, head, lost }: SetBack): string {
-  const gone = `at least ${lost === 1n ? "1 entry is" : `${lost} entries are`} gone`;
+  const gone = `at least ${counted(lost, "entry is", "entries are")} gone`;
   return anchor.seq > head.seq
     ? `the log was set back: it ends at entry ${head.seq}, and had reached ${anchor.seq}; ${gone}`
     : `the log was set back: entry ${anchor.seq} is not the entry that it contained; ${gone}`;

@@ -12,6 +12,7 @@ import {
 import { invariant } from "../fault.ts";
 import type { FeedDefinition, FeedSource } from "../feeds/feed.ts";
 import { isTrading, parseTradingHours } from "../feeds/trading-hours.ts";
+import { counted } from "../text.ts";
 import { HOUR_MS } from "../time/units.ts";
 import type { HoldReason } from "./hold.ts";
 import { isFulfilled, type MarketTerms } from "./terms.ts";
@@ -113,7 +114,10 @@ function findingOf(feed: FeedDefinition, terms: MarketTerms, record: SourceRecor
     return missing("stale", `the last observation was ${ageMs / 1000} s old, more than ${feed.maxAgeMs / 1000} s`);
   const used = terms.rule.kind === "last" ? [last] : inWindow(observations, terms.instant - terms.rule.windowMs, feed);
   if (terms.rule.kind !== "last" && used.length < FEWEST_IN_WINDOW)
-    return missing("window sparse", `${used.length} observations in the window are fewer than ${FEWEST_IN_WINDOW}`);
+    return missing(
+      "window sparse",
+      `the window has ${counted(used.length, "observation")}, fewer than ${FEWEST_IN_WINDOW}`,
+    );
   const implausible = used.find(({ price }) => !isWithin(feed.bounds, price));
   if (implausible) {
     const detail = `${source.use} says ${decimalText(implausible.price)}, outside ${feed.bounds?.join("..")}`;
@@ -183,12 +187,12 @@ function tooFew({ key, quorum }: FeedDefinition, findings: readonly Finding[], h
   const [first] = failed;
   if (!first) {
     const detail =
-      findings.length === 0 ? `${key} has no configured source` : `${have} of ${quorum} independent sources`;
+      findings.length === 0 ? `${key} has no configured source` : `${have} of ${counted(quorum, "independent source")}`;
     return held(findings.length === 0 ? "feed down" : "no quorum", detail);
   }
   const detail = failed.map((finding) => finding.detail).join("; ");
   if (have === 0 && failed.every(({ reason }) => reason === first.reason)) return held(first.reason, detail);
-  return held("no quorum", `${have} of ${quorum} independent sources: ${detail}`);
+  return held("no quorum", `${have} of ${counted(quorum, "independent source")}: ${detail}`);
 }
 
 function held(reason: HoldReason, detail: string): Verdict {

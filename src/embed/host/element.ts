@@ -50,14 +50,12 @@ class PredictionMarketElement extends HTMLElement {
   #options(): EmbedOptions {
     const text = (name: string): string | undefined => this.getAttribute(name) || undefined;
     const isOn = (name: string): boolean => this.hasAttribute(name) && this.getAttribute(name) !== "false";
-    const height = text("height");
     const market = text("market")?.split(",");
     return {
-      ...Object.fromEntries(["view", "theme", "locale", "loading"].map((name) => [name, text(name)])),
+      ...Object.fromEntries(["view", "theme", "locale", "loading", "height"].map((name) => [name, text(name)])),
       marketId: market?.[0],
       // Two ids make a comparison.
       marketIds: market?.[1] ? market : undefined,
-      height: height === undefined ? undefined : Number.parseInt(height, 10),
       autoHeight: isOn("auto-height"),
       consent: text("consent") !== "false",
       ...this.given,

@@ -90,17 +90,17 @@ export class FrameHeight {
   #giveBack(): void {
     this.end();
     const { top, bottom, height } = this.#iframe.getBoundingClientRect();
-    const foldPx = window.innerHeight;
+    const foldPx = innerHeight;
     if (bottom > foldPx) this.#apply(Math.max(this.#wantedPx, Math.min(height, Math.ceil(foldPx - top))));
     if (!this.#iframe.isConnected || this.#iframe.offsetHeight <= this.#wantedPx) return;
     const again = (): void => this.#giveBack();
     // Each sign of the reader restarts the wait.
-    for (const name of SIGNS) addEventListener(name, again, { passive: true, capture: true });
+    for (const name of SIGNS) addEventListener(name, again, true);
     const isLarge = this.#iframe.offsetHeight - this.#wantedPx > LARGE_BLANK_PX;
     const timer = setTimeout(() => isLarge && this.#apply(this.#wantedPx), IDLE_MS);
     this.#stop = () => {
       clearTimeout(timer);
-      for (const name of SIGNS) removeEventListener(name, again, { capture: true });
+      for (const name of SIGNS) removeEventListener(name, again, true);
     };
   }
 }

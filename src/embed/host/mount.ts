@@ -42,7 +42,7 @@ export function mountAt(place: Element, options: EmbedOptions): Embed {
     known.handle.update(options);
     return known.handle;
   }
-  if (count === 0) window.addEventListener("message", dispatch);
+  if (count === 0) addEventListener("message", dispatch);
   count += 1;
   for (const [id, mounted] of byId) if (!mounted.deref()) byId.delete(id);
   const mounted = mountNew(`pm${count}`, place, options);
@@ -68,7 +68,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   let options = { ...first };
   let settled = settle(options, place);
   /** The address of the current options. */
-  let address = addressOf(ORIGIN, id, settled);
+  let address = addressOf(id, settled);
   let hasSpoken = false;
   let isOver = false;
   /** The frame's top in the window before each move to another view. */
@@ -88,6 +88,10 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   const handToken = (): void => {
     askToken(options).then((token) => send({ type: "token", token }));
   };
+  const sendLook = (): void => {
+    send({ type: "theme", theme: settled.theme });
+    send({ type: "written", written: settled.written });
+  };
   const show = (): void => {
     iframe.loading = settled.loading;
     iframe.style.colorScheme = schemeOf(settled.theme);
@@ -99,14 +103,14 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     const hadToken = options.getToken !== undefined;
     options = { ...options, ...changes };
     settled = settle(options, place);
-    address = addressOf(ORIGIN, id, settled);
-    const isElsewhere = address !== addressOf(ORIGIN, id, { ...before, theme: settled.theme });
+    address = addressOf(id, settled);
+    const isElsewhere = address !== addressOf(id, { ...before, theme: settled.theme });
     if (isElsewhere || before.heightPx !== settled.heightPx || before.autoHeight !== settled.autoHeight) show();
     iframe.style.colorScheme = schemeOf(settled.theme);
     if (!hasSpoken || before.consent !== settled.consent) {
       if (isElsewhere) iframe.src = address;
-    } else if (isElsewhere) send({ type: "update", ...shownOf(settled) });
-    if (before.theme !== settled.theme) send({ type: "theme", theme: settled.theme });
+    } else if (isElsewhere) send({ type: "update", ...settled });
+    if (hasSpoken) sendLook();
     if (JSON.stringify(before.brand) !== JSON.stringify(settled.brand)) send({ type: "brand", brand: settled.brand });
     if (hadToken !== (options.getToken !== undefined)) handToken();
   };
@@ -118,10 +122,10 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
     reach.hear();
     if (message.title) iframe.title = message.title;
     // The page may have changed its options while the frame was loading.
-    send({ type: "theme", theme: settled.theme });
+    sendLook();
     if (settled.brand) send({ type: "brand", brand: settled.brand });
     // A frame that was moved in the page begins at its first address again, and a loading frame received no update.
-    if (address !== iframe.src) send({ type: "update", ...shownOf(settled) });
+    if (address !== iframe.src) send({ type: "update", ...settled });
     hasSpoken = true;
     tell("ready", { view: message.view, mayTrade: message.mayTrade });
   };
@@ -140,7 +144,7 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   if (ORIGIN !== location.origin) iframe.setAttribute("sandbox", SANDBOX);
   iframe.referrerPolicy = "origin";
   iframe.title = hostWords(settled.locale ?? "").title;
-  Object.assign(iframe.style, { display: "block", width: "100%", border: "0" });
+  iframe.style.cssText = "display:block;width:100%;border:0";
   show();
   iframe.src = address;
   const handle: Embed = {
@@ -168,16 +172,12 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   return mounted;
 }
 
-function shownOf({ view, marketId, marketIds, locale }: ReturnType<typeof settle>) {
-  return { view, marketId, marketIds, locale };
-}
-
 /** The token of the page's `getToken`; null where that answers none or fails. */
 async function askToken(options: EmbedOptions): Promise<string | null> {
   try {
     // In a later turn, because the caller may still be changing what `getToken` reads.
     const token = await Promise.resolve().then(() => options.getToken?.());
-    return typeof token === "string" && token !== "" ? token : null;
+    return (typeof token === "string" && token) || null;
   } catch (error) {
     warn("getToken", error);
     return null;
@@ -189,11 +189,11 @@ function scroll(iframe: HTMLIFrameElement, left: number[], to: "top" | "back"): 
   const { top } = iframe.getBoundingClientRect();
   if (to === "top") {
     left.push(top);
-    if (top < 0) window.scrollBy(0, top);
+    if (top < 0) scrollBy(0, top);
     return;
   }
   const before = left.pop();
-  if (before !== undefined) window.scrollBy(0, top - before);
+  if (before !== undefined) scrollBy(0, top - before);
 }
 
 function schemeOf(theme: Theme): string {

@@ -1,4 +1,5 @@
-import { type Brand, queryOf, type Shown, THEMES, type Theme, VIEWS } from "../protocol.ts";
+import { type Brand, queryOf, type Shown, THEMES, type Theme, VIEWS, type Written } from "../protocol.ts";
+import { ORIGIN } from "./origin.ts";
 import type { EmbedOptions } from "./types.ts";
 import { warn } from "./warn.ts";
 
@@ -11,6 +12,7 @@ export interface Settled extends Shown {
   consent: boolean;
   signIn: boolean;
   brand: Brand | null;
+  written: Written;
 }
 
 /** @param place whose language is the widget's, unless the page asks for another */
@@ -19,7 +21,8 @@ export function settle(options: EmbedOptions, place: Element): Settled {
   const marketIds = options.marketIds?.map?.(String);
   const marketId = options.marketId === undefined ? undefined : String(options.marketId);
   const likely = marketIds ? "compare" : marketId ? "market" : "markets";
-  const heightPx = Math.round(Number(options.height));
+  const height = `${options.height}`;
+  const heightPx = Math.round(Number(height.replace("px", "")));
   const oneOf = <Value>(name: "view" | "theme", known: readonly Value[], usual: Value): Value => {
     const given = (options[name] as Value | undefined) ?? usual;
     if (known.includes(given)) return given;
@@ -39,12 +42,13 @@ export function settle(options: EmbedOptions, place: Element): Settled {
     consent: options.consent !== false,
     signIn: options.signIn !== false,
     brand: typeof options.brand === "object" ? options.brand : null,
+    written: [Object.keys(options), place.localName, place.getAttributeNames(), height, `${options.loading}`],
   };
 }
 
 /** The address of a frame. @param id tells this frame's messages from those of others */
-export function addressOf(origin: string, id: string, settled: Settled): string {
-  const address = new URL(`/embed/${settled.view}`, origin);
+export function addressOf(id: string, settled: Settled): string {
+  const address = new URL(`/embed/${settled.view}`, ORIGIN);
   const query = {
     ...queryOf(settled),
     theme: settled.theme,

@@ -1,4 +1,5 @@
 import { NONCE, ORIGIN } from "./origin.ts";
+import { warn } from "./warn.ts";
 import { hostWords } from "./words.ts";
 
 /** A loaded frame that sends no message within this time was refused by the browser, or was not found. */
@@ -83,10 +84,13 @@ export class Reach {
     const retryInMs = Math.round(
       Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.#failures) * (0.8 + Math.random() * 0.4),
     );
+    const code = isAway ? "UNREACHABLE" : "FRAME_REFUSED";
+    // Once for each outage.
+    if (this.#failures === 0) warn(code, message);
     this.#failures += 1;
     this.#showCard();
     this.#wait(retryInMs, () => this.#retry());
-    this.#handlers.onTrouble({ code: isAway ? "UNREACHABLE" : "FRAME_REFUSED", message, retryInMs });
+    this.#handlers.onTrouble({ code, message, retryInMs });
   }
 
   /** Takes the frame out and puts it in again: so it loads without a step in the page's history. */

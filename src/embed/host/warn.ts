@@ -12,3 +12,12 @@ export function attempt<Value>(about: string, work: () => Value): Value | undefi
     return undefined;
   }
 }
+
+const told = new Set<string>();
+
+/** Tells the page's author each thing once. @param level `info` for what may be meant so */
+export function tellOnce(level: "info" | "warn", about: string, what: unknown): void {
+  const line = `prediction-markets: ${about}:`;
+  if (!told.has(`${line} ${what}`)) console[level](line, what);
+  told.add(`${line} ${what}`);
+}

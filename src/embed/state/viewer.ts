@@ -2,8 +2,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { Api, expiryOf, Refused, readAtLast, userOf } from "../api.ts";
-import { type Bridge, type BridgeHandlers, openBridge } from "../bridge.ts";
+import { Api, claimsOf, expiryOf, Refused, readAtLast, userOf } from "../api.ts";
+import { type Bridge, type BridgeHandlers, openBridge, sayReadOnly } from "../bridge.ts";
 import { Pauses } from "../stream/pauses.ts";
 import { type Words, wordsForReading } from "../words.ts";
 
@@ -79,8 +79,10 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
 
   const dropToken = useCallback(() => {
     if (api.token === null) return;
+    const claims = claimsOf(api.token);
     refused.current = api.token;
     enter(null);
+    sayRefused(claims, api.clock.now());
     bridge.current?.tell("refused", { ...TOKEN_REFUSED, stage: "before" });
     bridge.current?.needToken("refused");
   }, []);
@@ -126,6 +128,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
       setHanded((count) => count + 1);
       // The page may send the refused token again; it stays refused.
       if (token !== null && token === refused.current) return;
+      if (token === null) sayReadOnly("getToken is missing or answers no token");
       // The same token again means that something about the user has changed, such as the balance.
       if (token === api.token) return void refresh();
       const isRenewal = token !== null && userOf(token) === userOf(api.token);
@@ -139,7 +142,10 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
   const { mayTrade } = bridge.current;
 
   useEffect(() => {
-    if (!mayTrade) return setSettled(true);
+    if (!mayTrade) {
+      sayReadOnly(reasonOf(data, bridge.current?.host));
+      return setSettled(true);
+    }
     bridge.current?.needToken("start");
     const timer = setTimeout(() => setSettled(true), SIGN_IN_WAIT_MS);
     return () => clearTimeout(timer);
@@ -167,4 +173,18 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
 
 function clampTimer(ms: number): number {
   return Math.min(LONGEST_TIMER_MS, Math.max(1000, ms));
+}
+
+/** Why the page around may not trade. @param host its origin */
+function reasonOf({ apiKey }: FrameData, host: string | undefined): string {
+  if (apiKey === null) return "the service has no public key in force";
+  if (host === undefined) return "a bare frame gets no token; use the script or the element";
+  return `the service's embed.allowedOrigins lacks ${host}`;
+}
+
+/** The service names no claim; the part that finds an evident fault is loaded only then. */
+async function sayRefused(claims: ReturnType<typeof claimsOf>, nowMs: number): Promise<void> {
+  const part = await import("../token-fault.ts").catch(() => undefined);
+  const { code, message } = TOKEN_REFUSED;
+  sayReadOnly(`${code}: ${message}${part?.faultIn(claims, nowMs) ?? ""}`, "warn");
 }

@@ -1,4 +1,5 @@
 import { nearest } from "../../domain/nearest.ts";
+import { counted } from "../../domain/text.ts";
 
 /** Names of CEL's types for people; another type is "a value". */
 const TYPES: Readonly<Record<string, string>> = {
@@ -58,7 +59,7 @@ export function problemOfRule(error: unknown, expression: string, facts: Readonl
     case "cannot_index_type":
       return `there is no .${part} of ${typed(quoted(summary))}`;
     case "index_out_of_bounds":
-      return `there is no \`${part}\`: the list has ${/size (\d+)/.exec(summary)?.[1] ?? "fewer"} entries, from [0]`;
+      return `there is no \`${part}\`: the list has ${sizeIn(summary)}, from [0]`;
     case "no_such_overload":
       return cannot(operatorProblem(summary.replace("no such overload: ", "")));
     case "no_matching_overload":
@@ -123,4 +124,10 @@ function functionProblem(call: string): string {
   }
   const taken = types === "" ? "nothing" : types.split(", ").map(typed).join(" and ");
   return `${name} does not take ${taken}${receiver === undefined ? "" : ` of ${typed(receiver)}`}`;
+}
+
+/** The length of the list that a summary names. */
+function sizeIn(summary: string): string {
+  const [, size] = /size (\d+)/.exec(summary) ?? [];
+  return size === undefined ? "fewer entries" : counted(Number(size), "entry", "entries");
 }

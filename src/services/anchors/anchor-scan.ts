@@ -3,6 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { isGenuine, parseAnchor } from "../../domain/audit/anchor.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import type { KnownAnchor } from "../../domain/audit/set-back.ts";
+import { counted } from "../../domain/text.ts";
 
 /** The anchors of a file. */
 export interface ScannedAnchors {
@@ -153,9 +154,16 @@ export class AnchorScan {
 
   #faults(): string[] {
     const { named, bad, strange } = this.#state;
-    const more = bad > LINES_NAMED ? [`${this.#file} has ${bad - LINES_NAMED} more lines with bad signatures`] : [];
+    const more =
+      bad > LINES_NAMED
+        ? [
+            `${this.#file} has ${counted(bad - LINES_NAMED, "more line with a bad signature", "more lines with bad signatures")}`,
+          ]
+        : [];
     const none = strange
-      ? [`${this.#file} has ${strange.bytes} bytes that are not anchors, from line ${strange.line} on`]
+      ? [
+          `${this.#file} has ${counted(strange.bytes, "byte that is not an anchor", "bytes that are not anchors")}, from line ${strange.line} on`,
+        ]
       : [];
     return [...named, ...more, ...none];
   }

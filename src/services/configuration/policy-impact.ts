@@ -3,6 +3,7 @@ import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { limitFromUsd, usdFromMicro } from "../../domain/money.ts";
 import { HIGHEST_SCORE } from "../../domain/policy/suitability.ts";
+import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { exposureCap, requireEligible, type TraderStanding } from "../../domain/trader.ts";
 import { readClock } from "../../postgres/database-time.ts";
@@ -101,7 +102,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
       rule: "maxTradeUsd",
       refused: { trades: 0, usd: 0 },
       admittedUsers: null,
-      note: `failed trades are not recorded; ${atTradeLimit.count} purchases were of exactly ${was} USD`,
+      note: `failed trades are not recorded; ${counted(atTradeLimit.count, "purchase was", "purchases were")} of exactly ${was} USD`,
     });
   const capsChange = differs(before, after, ({ policy: { maxUserExposureUsd, suitabilityThresholds } }) => [
     maxUserExposureUsd,
@@ -111,9 +112,11 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
   const told = [
     ...(overCap.count > 0 ? ["at least the single purchases above the cap"] : []),
     ...(usersOverCap.count > 0
-      ? [`${usersOverCap.count} users hold ${usdFromMicro(usersOverCap.micro)} USD above their new cap now`]
+      ? [
+          `${counted(usersOverCap.count, "user holds", "users hold")} ${usdFromMicro(usersOverCap.micro)} USD above the new cap now`,
+        ]
       : []),
-    ...(usersAtCap > 0 ? [`${usersAtCap} were at their old cap`] : []),
+    ...(usersAtCap > 0 ? [`${counted(usersAtCap, "was", "were")} at the old cap`] : []),
     "failed trades are not recorded",
   ];
   rules.push({
@@ -162,7 +165,7 @@ function standingImpact(groups: readonly Standing[], before: Terms, after: Terms
     admittedUsers: users,
     note:
       rule === "jurisdictions" && unknown > 0
-        ? `by the users' current state; for ${unknown} trades only the user's token stated the jurisdiction`
+        ? `by the users' current state; for ${counted(unknown, "trade")} only the user's token stated the jurisdiction`
         : "by the users' current state",
   }));
 }

@@ -4,6 +4,7 @@ import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import { anchorsNotHeld, type KnownAnchor, newestNotHeld, type SetBack } from "../../domain/audit/set-back.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
+import { counted } from "../../domain/text.ts";
 import type { Command } from "../../engine/commands.ts";
 import type { LeakedName } from "../../engine/keys.ts";
 import type { ApiKey } from "../../engine/rows.ts";
@@ -235,7 +236,7 @@ function requireAccepted(setBack: SetBack | undefined, { acceptRollback }: Resto
   throw new Fault(
     "INTEGRITY",
     `The backup ends with entry ${head.seq}, and entry ${anchor.seq} is known (${anchor.source}): ` +
-      `at least ${lost === 1n ? "an entry" : `${lost} entries`} would be lost; --accept-rollback --reason TEXT records and accepts the loss`,
+      `at least ${counted(lost, "entry", "entries")} would be lost; --accept-rollback --reason TEXT records and accepts the loss`,
   );
 }
 

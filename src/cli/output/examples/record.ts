@@ -1,4 +1,4 @@
-export const RECORD = `
+export const RECORD = String.raw`
 audit list --since 24h --user alice
 audit list --type market.settled -o csv
 audit list --market rain --follow
@@ -36,7 +36,8 @@ webhook send kyc.failed --set provider=idv --as-provider --reason mail
 webhook sign --body event.json
 webhook sign --body event.json --scheme v2 --endpoint kyc
 webhook verify --body event.json --signature "$SIGNATURE"
-webhook verify --body event.json --signature "$SIGNATURE" --id "$ID" --timestamp "$TIME"
+webhook verify --body event.json --signature "$SIGNATURE" \
+    --id "$ID" --timestamp "$TIME"
 webhook deliveries
 webhook deliveries --receiver crm --status dead
 webhook replay "$DELIVERY"

@@ -1,0 +1,61 @@
+import { nearest } from "../domain/nearest.ts";
+
+/** What the page's author hears: what is wrong, and what helps. */
+type Advice = readonly [about: string, advice: string];
+
+/** A page may send anything, so the lines and the words in them have bounds. */
+const MOST_LINES = 20;
+const LONGEST_WORD = 60;
+
+/**
+ * The nearest known words to unknown ones.
+ * @param options names that are no option
+ * @param attributes of the element, which are not among the widget's
+ * @param known the options with their attributes; empty where the element has a property instead
+ */
+export function adviceOn(
+  options: readonly string[],
+  attributes: readonly string[],
+  known: Readonly<Record<string, string>>,
+): readonly Advice[] {
+  const lines = [
+    ...options.map((name) => adviceOnOption(name, Object.keys(known))),
+    ...attributes.map((name) => adviceOnAttribute(name, known)),
+  ];
+  return lines.filter((line) => line !== undefined).slice(0, MOST_LINES);
+}
+
+function adviceOnOption(name: string, known: readonly string[]): Advice {
+  const meant = nearest(name, known);
+  return [
+    `unknown option ${short(name)}`,
+    meant === undefined ? `the options are ${known.join(", ")}` : `did you mean ${meant}?`,
+  ];
+}
+
+/** Undefined for an attribute that an element may have for other purposes. */
+function adviceOnAttribute(name: string, known: Readonly<Record<string, string>>): Advice | undefined {
+  if (isOfEveryElement(name)) return undefined;
+  const word = name.replace(/^data-/, "");
+  const attributes = [...new Set(Object.values(known))].filter((attribute) => attribute !== "");
+  const about = `unknown attribute ${short(name)}`;
+  const attribute = nearest(word, attributes);
+  if (attribute !== undefined) return [about, `did you mean ${attribute}?`];
+  const property = nearest(
+    word,
+    Object.keys(known).filter((option) => known[option] === ""),
+  );
+  if (property !== undefined) return [about, `did you mean the property ${property}?`];
+  // Frameworks, tests and analytics mark elements by names with other characters.
+  return /^[a-z]+$/.test(name) ? [about, `the attributes are ${attributes.join(", ")}`] : undefined;
+}
+
+/** Whether HTML gives the attribute a meaning on every element. Most of these are properties too, in other letter case. */
+function isOfEveryElement(name: string): boolean {
+  for (const property in document.body) if (property.toLowerCase() === name) return true;
+  return name === "is" || /^item[a-z]+$/.test(name);
+}
+
+function short(word: string): string {
+  return word.length > LONGEST_WORD ? `${word.slice(0, LONGEST_WORD)}…` : word;
+}
