@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 
@@ -9,10 +8,9 @@ const ROOT = new URL("../../", import.meta.url);
  * load, and the pages of `/docs`.
  */
 export async function renewBuild(): Promise<void> {
-  const { sourceFingerprint } = (await import(new URL("bin/fingerprint.js", ROOT).href)) as {
-    sourceFingerprint(root: URL): string;
+  const { isBuildCurrent } = (await import(new URL("bin/fingerprint.js", ROOT).href)) as {
+    isBuildCurrent(root: URL): boolean;
   };
-  const built = await readFile(new URL("dist/fingerprint", ROOT), "utf8").catch(() => undefined);
-  if (built !== sourceFingerprint(ROOT))
+  if (!isBuildCurrent(ROOT))
     await execa(process.execPath, ["bin/build.js"], { cwd: fileURLToPath(ROOT), stdout: "inherit" });
 }
