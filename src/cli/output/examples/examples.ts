@@ -37,17 +37,17 @@ function parseExamples(text: string): Example[] {
  */
 export function examplesOf(path: string, verbs: readonly string[]): readonly Example[] {
   const below = EXAMPLES.filter(({ line }) => runs(line, path));
-  const verbOf = ({ line }: Example) => verbs.find((verb) => runs(line, `${path} ${verb}`.trim()));
-  const own = below.filter((example) => verbOf(example) === undefined);
-  const first = verbs.flatMap((verb) => below.filter((example) => verbOf(example) === verb).slice(0, 1));
-  const ofVerbs = below.filter((example) => first.includes(example)).slice(0, MOST_OF_A_NOUN);
-  const shown = [...own, ...ofVerbs];
+  const paths = verbs.map((verb) => `${path} ${verb}`.trim());
+  const byVerb = Map.groupBy(below, ({ line }) => paths.find((verb) => runs(line, verb)));
+  const first = new Set(paths.map((verb) => byVerb.get(verb)?.[0]));
+  const ofVerbs = below.filter((example) => first.has(example)).slice(0, MOST_OF_A_NOUN);
+  const shown = [...(byVerb.get(undefined) ?? []), ...ofVerbs];
   // A noun with a single verb shows that verb's examples.
   return shown.length < 2 ? below.slice(0, 2) : shown;
 }
 
 function runs(line: string, path: string): boolean {
-  return path === "" || `${line} `.startsWith(`${path} `);
+  return path === "" || line === path || line.startsWith(`${path} `);
 }
 
 /** The end of a command's help. */
