@@ -1,6 +1,7 @@
 import { escrowOf, TREASURY, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { Side } from "../domain/market/market.ts";
+import { settlementSums } from "../domain/market/settlement-sums.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { counted } from "../domain/text.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "./command.ts";
@@ -44,21 +45,22 @@ export const settleMarket: CommandKind<
     const winners = holders.filter(({ side, sharesMicro }) => side === outcome && sharesMicro > 0n);
     requireExpected(command, winners);
     for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);
-    const houseMicro = draft.account(escrow).balanceMicro;
+    const paidMicro = escrowMicro - draft.account(escrow).balanceMicro;
+    const { returnedMicro, houseResultMicro } = settlementSums(escrowMicro, paidMicro, market.fundMicro);
     invariant(
-      houseMicro === sharesLeftToHouse(market, marketState, outcome),
+      returnedMicro === sharesLeftToHouse(market, marketState, outcome),
       `the escrow of ${marketId} covers exactly the outstanding ${outcome} shares`,
     );
-    draft.transfer(escrow, TREASURY, houseMicro);
+    draft.transfer(escrow, TREASURY, returnedMicro);
     for (const holder of holders) closePosition(draft, holder);
     draft.put("marketState", marketId, { ...marketState, status: "settled", outcome, settledAt: now });
     draft.record("market.settled", {
       marketId,
       outcome,
       payouts: winners.length,
-      paid: decimalFromMicro(escrowMicro - houseMicro),
-      returned: decimalFromMicro(houseMicro),
-      houseResult: decimalFromMicro(houseMicro - market.fundMicro),
+      paid: decimalFromMicro(paidMicro),
+      returned: decimalFromMicro(returnedMicro),
+      houseResult: decimalFromMicro(houseResultMicro),
     });
     recordResolution(draft, command);
     return { id: marketId, outcome, settledAt: now, payoutsProcessed: winners.length };

@@ -46,9 +46,30 @@ describe("settling", () => {
     expect(entry).toMatchObject({
       type: "market.settled",
       actor: door.actor,
-      payload: { payouts: 2, paid: String(total), houseResult: String(seen.houseResultUsd) },
+      payload: {
+        payouts: 2,
+        paid: String(total),
+        returned: String(seen.toTreasuryUsd),
+        houseResult: String(seen.houseResultUsd),
+      },
     });
+    expect(seen.escrowUsd).toBeCloseTo(seen.totalUsd + seen.toTreasuryUsd, 6);
     expect(await settle({ id, outcome: "yes", preview: true })).toMatchObject({ exit: 7, stdout: "" });
+  });
+
+  test("the preview on a terminal shows the escrow, that there is no fee, and what the treasury and the house get", async () => {
+    const { id } = await traded();
+    const { stdout } = await settle({ id, outcome: "no", preview: true }, { format: "table" });
+    const lines = stdout.split("\n").map((line) => line.split(/ {2,}/));
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        ["escrow", "524.75 USD"],
+        ["paid to them", "0.00 USD"],
+        ["settlement fee", "none: the trades have paid theirs"],
+        ["to the treasury", "524.75 USD, the rest of the escrow"],
+        ["house", "keeps 24.75 USD, not counting the fees of trades"],
+      ]),
+    );
   });
 
   test("nobody wins: the preview has no largest payout, and the house keeps the stakes", async () => {

@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newOperator, type Operator } from "../support/operator.ts";
@@ -60,6 +62,25 @@ test("a tenant without a running server is out of order where its file expects o
   );
   const applied = await operator.run("fleet", "apply", "--yes", "-o", "json");
   expect([applied.exitCode === 0, applied.stdout + applied.stderr]).toEqual([false, UNSERVED]);
+});
+
+test("a port that is held is named with its holder, and the remedy takes a free one", async () => {
+  const other = createServer();
+  await once(other.listen(0, "127.0.0.1"), "listening");
+  const { port } = other.address() as AddressInfo;
+  await operator.edit("acme", (text) => text.replace("expected: true", `expected: true, port: ${port}, opsPort: 0`));
+  const { shown } = await json("inbox");
+  const holder = process.platform === "linux" ? `node, process ${process.pid}` : "another program";
+  expect(shown[0]).toMatchObject({
+    kind: "unreachable",
+    title: expect.stringMatching(new RegExp(`^No server runs for it, .*; port ${port} is held by ${holder}$`)),
+    commands: [expect.stringMatching(/^pmctl serve acme --port \d+$/)],
+  });
+  expect(shown[0].commands[0]).not.toMatch(new RegExp(`--port ${port}$`));
+  expect(await checkOf("server")).toMatchObject({ commands: shown[0].commands });
+  other.close();
+  expect((await json("inbox")).shown[0]).toMatchObject({ title: UNSERVED, commands: ["pmctl serve acme"] });
+  await operator.edit("acme", (text) => text.replace(`, port: ${port}, opsPort: 0`, ""));
 });
 
 test("health asks a server, and nothing else", async () => {

@@ -7,10 +7,11 @@ import { lastBackupAt } from "../backup/last-backup.ts";
 import { openConfigSession } from "../tenant/config-session.ts";
 import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
-import { isServed, type ServerHere, serversHere, UNSERVED } from "../tenant/servers-here.ts";
+import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
 import type { Check, Scope } from "./check.ts";
 import { CHECKS } from "./checks.ts";
 import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
+import { explainUnserved } from "./ports.ts";
 import { unreachable } from "./waiting.ts";
 
 export interface InboxOptions extends DoorOptions {
@@ -90,8 +91,10 @@ async function ofLive(
     if (!live) return [];
     const found: Waiting[] = [];
     const problems: string[] = [];
-    if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases)))
-      found.push(unreachable(tenant, UNSERVED, `pmctl serve ${tenant}`));
+    if (declared.config.server.expected && live.leases && !(await isServed(declared, live.leases))) {
+      const { problem, command } = await explainUnserved(declared);
+      found.push(unreachable(tenant, problem, command));
+    }
     const isAsked = ({ waits }: Check) => waits?.kinds.some((kind) => options.kinds.includes(kind));
     for (const { waits } of CHECKS.filter(isAsked)) {
       try {

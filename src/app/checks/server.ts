@@ -1,12 +1,11 @@
-import { createServer } from "node:net";
 import type { Fetch } from "../../client/fetch.ts";
 import { socketFetch } from "../../client/server-by-socket.ts";
-import { isErrno } from "../../config/environment.ts";
 import { Fault } from "../../domain/fault.ts";
 import { readLeases } from "../../ledger/unchained/leases.ts";
 import { adminKey } from "../tenant/admin-key.ts";
-import { isServed, serversHere, UNSERVED } from "../tenant/servers-here.ts";
+import { isServed, serversHere } from "../tenant/servers-here.ts";
 import { type Examined, type Finding, fail, ok, skipped, warn } from "./check.ts";
+import { explainUnserved, problemOfPort, type Unserved } from "./ports.ts";
 
 export interface ServerFacts {
   /** The ports of the tenant file; 0 takes any free one. */
@@ -19,8 +18,8 @@ export interface ServerFacts {
   foreign?: string;
   /** The name of the admin key's secret, where the running server rejects its value. */
   adminKey?: string | undefined;
-  /** No server runs for the tenant, although its file expects one. */
-  unserved?: boolean;
+  /** Set if no server runs for the tenant, although its file expects one. */
+  unserved?: Unserved | undefined;
   /** A process that cannot serve the tenant. */
   failing?: { url: string; problem: string };
 }
@@ -50,8 +49,10 @@ export async function collectServer(tenant: Examined): Promise<ServerFacts> {
     return { ports: [], running: undefined, failing: { url: failing[0].url, problem: failing[0].problem ?? "" } };
   if (foreign[0]) return { ports: [], running: undefined, foreign: foreign[0].url };
   const { sql } = tenant;
+  const isMissing =
+    tenant.config.server.expected && !(await isServed(tenant, async () => (sql ? readLeases(sql) : [])));
   return {
-    unserved: tenant.config.server.expected && !(await isServed(tenant, async () => (sql ? readLeases(sql) : []))),
+    unserved: isMissing ? await explainUnserved(tenant) : undefined,
     ports: [
       { field: "server.port", port, problem: await problemOfPort(host, port) },
       { field: "server.opsPort", port: opsPort, problem: await problemOfPort(opsHost, opsPort) },
@@ -71,7 +72,7 @@ export function evaluateServer(
   if (foreign !== undefined)
     return [skipped("server", `the server at ${foreign} has another audit key: it is another environment's`)];
   const none = unserved
-    ? fail("server", UNSERVED, "Start it as your deployment does, or here", `pmctl serve ${tenant}`)
+    ? fail("server", unserved.problem, "Start it as your deployment does, or here", unserved.command)
     : skipped("server", "no server of this tenant runs on this machine");
   if (!running) return [none, ...ports.map(evaluatePort)];
   const { url, health } = running;
@@ -122,15 +123,6 @@ function evaluatePort({ field, port, problem }: ServerFacts["ports"][number]): F
   if (problem === undefined) return ok(field, port === 0 ? "any free port" : `port ${port} is free`);
   const remedy = `Set ${field} to another port, or stop what uses it`;
   return fail(field, `cannot listen on port ${port} (${problem}), and this tenant's server does not use it`, remedy);
-}
-
-/** Tries to listen, because the answer depends on the user, the host and other programs. */
-function problemOfPort(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", (error) => resolve(isErrno(error) ? error.code : error.message));
-    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
-  });
 }
 
 /** The name of the admin key's secret, where the server rejects its value. */

@@ -68,8 +68,9 @@ const settledView: View<Settled, Settled> = {
 
 /** The preview of a payout that cannot be undone. */
 function previewFields(preview: Preview): [string, string][] {
-  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, totalUsd, houseResultUsd } = preview;
-  const { largest } = preview;
+  const { marketId, question, status, closeAt, resolutionRef, outcome, payouts, largest } = preview;
+  const { escrowUsd, totalUsd, toTreasuryUsd, houseResultUsd } = preview;
+  const house = houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`;
   return [
     ["market", marketId],
     ["question", question],
@@ -78,9 +79,12 @@ function previewFields(preview: Preview): [string, string][] {
     ["outcome", outcome.toUpperCase()],
     ["market's price", agreement(preview)],
     ["winners", counted(payouts, "position")],
+    ["escrow", `${usd(escrowUsd)} USD`],
     ["paid to them", `${usd(totalUsd)} USD`],
+    ["settlement fee", "none: the trades have paid theirs"],
     ["largest payout", largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-"],
-    ["house", houseResultUsd < 0 ? `loses ${usd(-houseResultUsd)} USD` : `keeps ${usd(houseResultUsd)} USD`],
+    ["to the treasury", `${usd(toTreasuryUsd)} USD, the rest of the escrow`],
+    ["house", `${house}, not counting the fees of trades`],
   ];
 }
 

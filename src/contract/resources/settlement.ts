@@ -49,8 +49,12 @@ export const SettlementPreview = z
     outcome: Side,
     price: Price.describe("The current price of this outcome."),
     payouts: z.number().int().min(0).describe("Positions that would be paid."),
-    totalUsd: Usd.describe("The total of these payments."),
-    houseResultUsd: Usd.describe("The house's result: its gain, or its loss as a negative number."),
+    escrowUsd: Usd.describe("What the market's escrow has for the winners and the house."),
+    totalUsd: Usd.describe("The total of these payments. A settlement takes no fee from them."),
+    toTreasuryUsd: Usd.describe("The rest of the escrow, which returns to the treasury."),
+    houseResultUsd: Usd.describe(
+      "The house's result, which is that rest less its liquidity: its gain, or its loss as a negative number. The fees of trades are not in it.",
+    ),
     largest: z.object({ userId: UserId, amountUsd: Usd }).nullable().describe("The account that would be paid most."),
   })
   .meta({ id: "SettlementPreview" });

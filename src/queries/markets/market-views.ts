@@ -138,8 +138,9 @@ export async function findFinalValue(sql: ReadSql, marketId: string): Promise<st
 export interface SettlementRow {
   payouts: number;
   totalMicro: bigint;
-  /** The remaining escrow, less the house's stake. */
-  houseResultMicro: bigint;
+  escrowMicro: bigint;
+  /** The stake that opened the market. */
+  fundMicro: bigint;
   largest: { traderId: string; sharesMicro: bigint } | null;
 }
 
@@ -161,7 +162,7 @@ export async function readSettlement(sql: ReadSql, marketId: string, outcome: Si
        order by shares_micro desc, trader_id
        limit 1
     )
-    select p.payouts, p.total::text as total, (a.balance_micro - p.total - m.fund_micro)::text as house_result,
+    select p.payouts, p.total::text as total, a.balance_micro as escrow, m.fund_micro as fund,
            l.trader_id, l.shares_micro
       from paid p
       join market m on m.id = ${marketId}
@@ -170,7 +171,8 @@ export async function readSettlement(sql: ReadSql, marketId: string, outcome: Si
   return {
     payouts: row?.payouts ?? 0,
     totalMicro: BigInt(row?.total ?? 0),
-    houseResultMicro: BigInt(row?.house_result ?? 0),
+    escrowMicro: BigInt(row?.escrow ?? 0),
+    fundMicro: BigInt(row?.fund ?? 0),
     largest: row?.trader_id == null ? null : { traderId: row.trader_id, sharesMicro: BigInt(row.shares_micro) },
   };
 }

@@ -4,6 +4,7 @@ import { Fault } from "../../domain/fault.ts";
 import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../../domain/history.ts";
 import { depthOf } from "../../domain/market/depth.ts";
 import { pricesOf, type Side, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
+import { settlementSums } from "../../domain/market/settlement-sums.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import {
   listHourPrices,
@@ -129,7 +130,8 @@ async function settlement(
     Promise.all([requireMarket(sql, id), readSettlement(sql, id, outcome)]),
   );
   if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-  const { payouts, totalMicro, houseResultMicro, largest } = settled;
+  const { payouts, totalMicro, escrowMicro, fundMicro, largest } = settled;
+  const { returnedMicro, houseResultMicro } = settlementSums(escrowMicro, totalMicro, fundMicro);
   const { question, closeAt, resolutionRef } = market;
   return {
     marketId: id,
@@ -140,7 +142,9 @@ async function settlement(
     outcome,
     price: pricesOf(market, market)[outcome],
     payouts,
+    escrowUsd: escrowMicro,
     totalUsd: totalMicro,
+    toTreasuryUsd: returnedMicro,
     houseResultUsd: houseResultMicro,
     largest: largest && { userId: largest.traderId, amountUsd: largest.sharesMicro },
   };

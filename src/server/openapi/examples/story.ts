@@ -1,5 +1,6 @@
 import { buyShares, type Mechanism, openPool, pricesOf, yesPriceOf } from "../../../domain/market/market.ts";
 import { sellValueOf } from "../../../domain/market/sale.ts";
+import { settlementSums } from "../../../domain/market/settlement-sums.ts";
 import { averagePrice, feeOn, roundPrice, usdFromMicro } from "../../../domain/money.ts";
 import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 
@@ -65,6 +66,9 @@ export const HEDGE = { symbol: "BTCUSD", direction: "long" as const, notional: 1
 
 /** What traders paid into the market beyond its fund, and the house's gain or loss if YES wins. */
 const stakesMicro = AMOUNT_MICRO - feeMicro;
-export const HOUSE_IF_YES = usdFromMicro(stakesMicro - sharesMicro);
-export const ESCROW = usdFromMicro(MECHANISM.fundMicro + stakesMicro);
+const escrowMicro = MECHANISM.fundMicro + stakesMicro;
+const ifYes = settlementSums(escrowMicro, sharesMicro, MECHANISM.fundMicro);
+export const HOUSE_IF_YES = usdFromMicro(ifYes.houseResultMicro);
+export const RETURNED_IF_YES = usdFromMicro(ifYes.returnedMicro);
+export const ESCROW = usdFromMicro(escrowMicro);
 export const LIABILITY = usdFromMicro(sharesMicro - stakesMicro);
