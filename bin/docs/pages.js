@@ -2,6 +2,7 @@
 
 import { REMEDIES } from "../../dist/contract/fault-remedies.js";
 import { faultFacts } from "../../dist/domain/fault.js";
+import { UNKNOWN_PARAMETERS } from "../../dist/server/openapi/openapi-parts.js";
 import { curlOf, VARIABLES } from "./curl.js";
 import { block, pathOf, prose, sentence, table, text } from "./html.js";
 
@@ -23,6 +24,7 @@ const CONVENTIONS = [
     "Limits",
     "`RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` tell how many requests of this minute are left.",
   ],
+  ["Query parameters", `${UNKNOWN_PARAMETERS} Compare a name that has no effect with this reference.`],
   ["HEAD", "It is answered wherever GET is, without the body."],
   ["Extensions", "What is marked as an extension goes beyond the interface specification."],
 ];

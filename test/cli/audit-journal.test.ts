@@ -39,12 +39,16 @@ describe.each(doors)("the journal through the %s door", (_name, open) => {
     const { stdout } = await end(io, () =>
       runAuditList({ filter: { userId: "ann", type: "trade.executed" } }, api, io),
     );
-    const [title, newest, older, ...rest] = stdout.trimEnd().split("\n");
+    // A sentence goes on below its beginning.
+    const [title, newest, older, ...rest] = stdout
+      .trimEnd()
+      .replaceAll(/\n {5,}/g, " ")
+      .split("\n");
     expect(title).toMatch(/^SEQ {2}TIME {18}WHAT$/);
-    expect(newest).toMatch(/Z {2}ann bought \d\.\d+ No of 'Will it…?.*' for \$5\.00/);
-    expect(older).toMatch(/Z {2}ann bought \d+\.\d+ Yes of 'Will it…?.*' for \$25\.00/);
+    expect(newest).toMatch(/Z {2}ann bought \d\.\d+ No of 'Will it .*' for \$5\.00/);
+    expect(older).toMatch(/Z {2}ann bought \d+\.\d+ Yes of 'Will it .*' for \$25\.00/);
     expect(rest).toEqual([]);
-    for (const line of [newest, older]) expect(line?.length).toBeLessThanOrEqual(80);
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
     expect(Object.keys(await list({}))).toEqual(["entries", "cursor"]);
   });
 

@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createServersFolder } from "../../src/state/server-sockets.ts";
 import { newOperator, type Operator } from "../support/operator.ts";
 
 let operator: Operator;
@@ -78,9 +79,31 @@ test("a port that is held is named with its holder, and the remedy takes a free 
   });
   expect(shown[0].commands[0]).not.toMatch(new RegExp(`--port ${port}$`));
   expect(await checkOf("server")).toMatchObject({ commands: shown[0].commands });
+  await operator.run("init", "zoe");
+  const sockets = await createServersFolder(operator.directory, "acme");
+  await writeFile(join(sockets, `zoe.${process.pid}-1`), "");
+  if (process.platform === "linux")
+    expect((await checkOf("server")).found).toContain(
+      `port ${port} is held by the server of zoe, process ${process.pid}`,
+    );
+  await rm(join(operator.directory, "tenants", "zoe"), { recursive: true });
   other.close();
   expect((await json("inbox")).shown[0]).toMatchObject({ title: UNSERVED, commands: ["pmctl serve acme"] });
   await operator.edit("acme", (text) => text.replace(`, port: ${port}, opsPort: 0`, ""));
+});
+
+test("a server that runs and does not answer is named by its process, and no second one is offered", async () => {
+  const silent = createServer();
+  const sockets = await createServersFolder(operator.directory, "acme");
+  await once(silent.listen(join(sockets, `acme.${process.pid}-1`)), "listening");
+  const title = `Its server, process ${process.pid}, does not answer`;
+  expect((await json("inbox")).shown[0]).toMatchObject({ kind: "unreachable", title, commands: ["pmctl doctor acme"] });
+  expect(await checkOf("server")).toMatchObject({
+    found: title,
+    remedy: expect.stringContaining("Read its log"),
+    commands: [],
+  });
+  silent.close();
 });
 
 test("health asks a server, and nothing else", async () => {

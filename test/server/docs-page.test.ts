@@ -51,6 +51,10 @@ describe("/docs", () => {
     },
   );
 
+  test("says on its first page that unknown query parameters are ignored", () => {
+    expect(page("/docs")).toContain("The server ignores query parameters that an operation does not name.");
+  });
+
   test("explains the claims of a user token on its first page, and its search knows them", () => {
     const html = page("/docs");
     for (const claim of ["sub", "iat", "exp", "jurisdiction"]) expect(html).toContain(`<code>${claim}</code>`);

@@ -3,17 +3,19 @@ import { createServer } from "node:net";
 import { basename, join } from "node:path";
 import { isErrno } from "../../config/environment.ts";
 import { DEMO_TENANT, folderNames } from "../../config/selection/operator-directory.ts";
-import { serverSockets } from "../../state/server-sockets.ts";
+import { serverPids } from "../../state/server-sockets.ts";
 import type { OperatorTenant } from "../tenant/operator-tenant.ts";
 import { serversHere, UNSERVED } from "../tenant/servers-here.ts";
 
 /** How many ports after the tenant's own are tried for a free one. */
 const TRIED = 50;
 
-/** Why no server serves a tenant that expects one, and the command that helps. */
+/** Why no server serves a tenant that expects one, and what helps. */
 export interface Unserved {
   problem: string;
-  command: string;
+  remedy: string;
+  /** Undefined where a person has to look first. */
+  command?: string;
 }
 
 /** A server on a port that is held would not start, so the command then names a free one. */
@@ -22,11 +24,14 @@ export async function explainUnserved(tenant: OperatorTenant): Promise<Unserved>
   const { host, port, opsHost, opsPort } = config.server;
   const { silent, failing } = await serversHere(tenant);
   if (silent[0] !== undefined)
-    return { problem: `Its server, process ${silent[0]}, does not answer`, command: `pmctl doctor ${id}` };
+    return {
+      problem: `Its server, process ${silent[0]}, does not answer`,
+      remedy: "Read its log, and end the process if it stays silent; then start it again",
+    };
   if (failing[0])
     return {
       problem: `Its server at ${failing[0].url} cannot serve it: ${failing[0].problem}`,
-      command: `pmctl doctor ${id}`,
+      remedy: "Fix that; the server tries again within a minute",
     };
   const problems = [UNSERVED];
   const options: string[] = [];
@@ -41,7 +46,11 @@ export async function explainUnserved(tenant: OperatorTenant): Promise<Unserved>
     taken.push(free);
     options.push(`${listener.option} ${free}`);
   }
-  return { problem: problems.join("; "), command: ["pmctl serve", id, ...options].join(" ") };
+  return {
+    problem: problems.join("; "),
+    remedy: "Start it as your deployment does, or here",
+    command: ["pmctl serve", id, ...options].join(" "),
+  };
 }
 
 /** Tries to listen, because the answer depends on the user, the host and other programs. */
@@ -64,10 +73,9 @@ async function freePort(host: string, held: number, taken: readonly number[]): P
 async function holderOf({ directory }: OperatorTenant, port: number): Promise<string> {
   const pid = await listenerOn(port).catch(() => undefined);
   if (pid === undefined) return "another program";
-  for (const id of new Set([DEMO_TENANT, ...folderNames(join(directory, "tenants"))])) {
-    const sockets = await serverSockets(directory, id).catch(() => []);
-    if (sockets.some((socket) => socket.pid === pid)) return `the server of ${id}, process ${pid}`;
-  }
+  const tenants = [DEMO_TENANT, ...folderNames(join(directory, "tenants"))];
+  const served = tenants.find((id) => serverPids(directory, id).includes(pid));
+  if (served !== undefined) return `the server of ${served}, process ${pid}`;
   const [program = ""] = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0");
   return program === "" ? `process ${pid}` : `${basename(program)}, process ${pid}`;
 }

@@ -72,7 +72,7 @@ export function evaluateServer(
   if (foreign !== undefined)
     return [skipped("server", `the server at ${foreign} has another audit key: it is another environment's`)];
   const none = unserved
-    ? fail("server", unserved.problem, "Start it as your deployment does, or here", unserved.command)
+    ? fail("server", unserved.problem, unserved.remedy, ...(unserved.command === undefined ? [] : [unserved.command]))
     : skipped("server", "no server of this tenant runs on this machine");
   if (!running) return [none, ...ports.map(evaluatePort)];
   const { url, health } = running;

@@ -51,7 +51,10 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("[tenants...]", "tenants to look at (default: the only one); * and ? match")
       .addOption(selectorOption())
-      .option("--write", "put the live values into the files; comments stay")
+      .option(
+        "--write",
+        "write the values that were changed live into the files, and leave edits that no apply made yet, which `pull --write` replaces; comments stay",
+      )
       .description(
         "values that were changed live since the last apply, and by whom; ends with 3 unless an apply was told to keep them all",
       ),

@@ -23,7 +23,10 @@ export function register(noun: Command, host: Host): void {
   host.add<PullOptions>(
     noun
       .argument("[tenant]", "the tenant")
-      .option("--write", "write the live values into the files; comments stay")
+      .option(
+        "--write",
+        "write every live value that differs into the files, also over edits that no apply made yet, which `drift --write` leaves; comments stay",
+      )
       .option("--markets", "write a file for each unsettled market that has none, instead")
       .description("print the tenant file with the live values in it, as YAML"),
     {
