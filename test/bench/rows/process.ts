@@ -1,9 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
+import { median, timesOf } from "../figures.ts";
 import { memoryOf } from "../processes.ts";
 import type { Report } from "../report.ts";
 import type { BenchServer, Stage } from "../stage.ts";
+
+const STARTS = 9;
+const PROGRAM = fileURLToPath(new URL("../../../bin/pmctl.js", import.meta.url));
 
 /** How long a fresh server is left alone: its first walk of the log is over, and what that left behind was collected. */
 const SETTLING_MS = 20_000;
@@ -26,5 +30,15 @@ export async function restartAndIdle(stage: Stage, report: Report): Promise<void
   report.figure("restart", performance.now() - startedAt);
   await delay(SETTLING_MS);
   report.figure("memoryIdle", memoryOf(next.pid)?.nowMb);
+  report.figure("startHelp", await startOf(stage, "help"));
+  report.figure("startList", await startOf(stage, "market", "list", "--limit", "1"));
   await next.end("SIGTERM");
+}
+
+/** The wall time of a command of the built program, its process included; with a server running it goes through that. */
+async function startOf({ directory }: Stage, ...command: string[]): Promise<number> {
+  const run = () => execa(process.execPath, [PROGRAM, ...command], { cwd: directory });
+  // The first start compiles, and keeps what it compiled.
+  await run();
+  return median(await timesOf(STARTS, run));
 }
