@@ -66,7 +66,8 @@ export class RateLimiter {
   readonly #options: RateLimiterOptions;
   readonly #windows = new Map<string, Window>();
   #pending = new Map<string, Pending>();
-  #inFlight = false;
+  /** The requests of the statement in flight, which the windows do not contain yet. */
+  #counting: ReadonlyMap<string, Pending> | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** When to retry the shared count; undefined while it is available. */
   #retryAt: number | undefined;
@@ -83,7 +84,7 @@ export class RateLimiter {
     if (window && window.requests >= limit) return standing(window, limit, window.requests + 1, now);
     if (this.#retryAt !== undefined) return this.#takeLocally(bucket, limit, now);
     const pending = this.#pendingOf(bucket);
-    const ahead = pending.requests;
+    const ahead = pending.requests + (this.#counting?.get(bucket)?.requests ?? 0);
     pending.requests += 1;
     if (window && limit >= GENEROUS_LIMIT && now - window.countedAt < FRESH_MS) {
       const place = window.requests + ahead + 1;
@@ -94,7 +95,7 @@ export class RateLimiter {
     }
     return new Promise((resolve) => {
       pending.waiting.push({ limit, resolve });
-      if (!this.#inFlight) void this.#report();
+      if (!this.#counting) void this.#report();
     });
   }
 
@@ -116,14 +117,14 @@ export class RateLimiter {
   #reportSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      if (!this.#inFlight) void this.#report();
+      if (!this.#counting) void this.#report();
     }, REPORT_INTERVAL_MS).unref();
   }
 
   /** Sends one statement at a time; the next batch fills meanwhile. */
   async #report(): Promise<void> {
-    this.#inFlight = true;
     const batch = this.#pending;
+    this.#counting = batch;
     this.#pending = new Map();
     const demands = [...batch].map(([bucket, { requests }]) => ({ bucket, requests }));
     const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = this.#options;
@@ -137,7 +138,7 @@ export class RateLimiter {
       this.#goAway(batch, error);
     } finally {
       clearTimeout(timeout);
-      this.#inFlight = false;
+      this.#counting = undefined;
     }
     for (const { waiting } of this.#pending.values()) {
       if (waiting.length === 0) continue;
@@ -179,7 +180,7 @@ export class RateLimiter {
   }
 
   #takeLocally(bucket: string, limit: number, now: number): Standing {
-    if (!this.#inFlight && this.#retryAt !== undefined && now >= this.#retryAt) {
+    if (!this.#counting && this.#retryAt !== undefined && now >= this.#retryAt) {
       const pending = this.#pendingOf(bucket);
       pending.requests += 1;
       pending.alone += 1;

@@ -131,6 +131,37 @@ describe("the cost of counting", () => {
     expect(last.map(({ allowed }) => allowed)).toEqual([true, false]);
   });
 
+  test("under a generous limit each request leaves one less, also while a count is under way", async () => {
+    stopTime("performance", "setTimeout", "clearTimeout");
+    let total = 0;
+    const underWay: (() => void)[] = [];
+    const limiter = new RateLimiter({
+      async count([{ bucket, requests } = { bucket: "", requests: 0 }]): Promise<SharedCount[]> {
+        total += requests;
+        const counted = { bucket, requests: total, remainingMs: 60_000 };
+        await new Promise<void>((resolve) => underWay.push(resolve));
+        return [counted];
+      },
+      onAway: () => {},
+    });
+    const left: number[] = [];
+    const take = async () => left.push((await limiter.take("a", 1_000_000)).remaining);
+    const arrive = async () => {
+      for (const resume of underWay.splice(0)) resume();
+      await vi.advanceTimersByTimeAsync(0);
+    };
+    const first = take();
+    await arrive();
+    await first;
+    await take();
+    await vi.advanceTimersByTimeAsync(20);
+    expect(underWay).toHaveLength(1);
+    await take();
+    await arrive();
+    await take();
+    expect(left).toEqual([999_999, 999_998, 999_997, 999_996]);
+  });
+
   test("windows that ended long ago are removed, others stay", async () => {
     await backend.sql`truncate request_count`;
     await countRequests(backend.sql, [
