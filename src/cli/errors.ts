@@ -115,6 +115,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   find: ["search", "market search"],
   new: ["create", "market create"],
   add: ["create", "market create"],
+  close: ["suspend", "settle", "market suspend", "market settle"],
   delete: ["revoke", "reject"],
   remove: ["revoke", "reject"],
   login: ["key list"],

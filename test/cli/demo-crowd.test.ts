@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CROWD, Crowd, opinionAt, orderTowards, wander } from "../../src/app/serve/demo-crowd.ts";
-import { tradeOn } from "../../src/app/serve/demo-story.ts";
+import { marketToShow, tradeOn } from "../../src/app/serve/demo-story.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { Random } from "../ledger/sequencer/random.ts";
 import { TENANT } from "../server/support/harness.ts";
@@ -45,6 +45,41 @@ describe("an order of the demo's traders", () => {
     expect(Math.min(...seen)).toBeGreaterThan(0.12);
     expect(Math.max(...seen)).toBeLessThan(0.8);
     expect(Math.max(...seen) - Math.min(...seen)).toBeGreaterThan(0.1);
+  });
+});
+
+describe("the market that the demo's lines name", () => {
+  let tenant: ServedTenant;
+  beforeAll(async () => {
+    tenant = await serveTenant();
+  });
+  afterAll(() => tenant?.close());
+
+  test("is the first open one of the files, not one that an earlier demo left to settle by itself", async () => {
+    const admin = localApi(tenant.services.handlers, { actor: "admin:ops" });
+    const terms = {
+      question: "Will it rain?",
+      category: "demo",
+      kind: "lmsr",
+      p0: 0.5,
+      resolutionRef: "by hand",
+    } as const;
+    const open = async (days: number, key?: string) => {
+      const closeAt = new Date(Date.now() + days * 86_400_000).toISOString();
+      return (await admin.createMarket({ ...terms, closeAt, liquidityUsd: 100, ...(key === undefined ? {} : { key }) }))
+        .id;
+    };
+    const shown = () => marketToShow({ admin });
+    await open(0.01);
+    expect(await shown()).toBeUndefined();
+    const visitors = await open(2);
+    expect(await shown()).toBe(visitors);
+    const second = await open(9, "second");
+    const first = await open(8, "first");
+    await open(0.01, "soon");
+    expect(await shown()).toBe(first);
+    await admin.suspendMarket({ id: first });
+    expect(await shown()).toBe(second);
   });
 });
 

@@ -172,6 +172,9 @@ describe("embed check", () => {
     expect(finished.code).toBe(7);
     expect(finished.stderr).toContain("may trade, frame-ancestors");
     expect(resultsOf(finished)).toMatchObject({ script: "ok", "may trade": "fail", "frame-ancestors": "fail" });
+    expect(finished.stdout).toContain(
+      `which names ${SITE}: add it to embed.allowedOrigins of tenants/acme/tenant.yaml, apply, and restart the server`,
+    );
   });
 
   test("a site that only the file lists may not trade yet: the running server has to be started anew", async () => {

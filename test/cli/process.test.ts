@@ -83,6 +83,8 @@ describe("exit codes", () => {
     ["an unknown verb", ["market", "lst"], "did you mean list?"],
     ["a word of other tools", ["login"], "did you mean key list?"],
     ["a verb of other tools", ["market", "get"], "did you mean show?"],
+    ["what stops the trading in a market", ["market", "close"], "did you mean suspend or settle?"],
+    ["the same without its noun", ["close"], "did you mean market suspend or market settle?"],
     ["a word that nothing is near to", ["market", "frobnicate"], "pmctl market --help lists the commands"],
     ["an unknown option", ["market", "list", "--categroy", "x"], "Did you mean --category?"],
     ["a missing option", ["trade", "place"], "--market"],

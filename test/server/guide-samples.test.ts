@@ -77,7 +77,7 @@ describe("the integrator's samples", () => {
       ["node", "sign-in.mjs"],
     ] as const;
     for (const [program, file] of samples) {
-      expect(await readFile(SAMPLES + file, "utf8")).toContain('"http://127.0.0.1:4873"');
+      expect(await readFile(SAMPLES + file, "utf8")).toContain('"http://127.0.0.1:8080"');
       const away = await run(program, [SAMPLES + file, "alice", "tx_1"], { PREDICT_URL: "http://127.0.0.1:9" });
       expect([away.exitCode, away.stderr]).toEqual([
         1,

@@ -45,7 +45,7 @@ func call(method, path string, body any, headers map[string]string, answer any) 
 	if body != nil {
 		json.NewEncoder(&data).Encode(body)
 	}
-	request, err := http.NewRequest(method, env("PREDICT_URL", "http://127.0.0.1:4873")+path, &data)
+	request, err := http.NewRequest(method, env("PREDICT_URL", "http://127.0.0.1:8080")+path, &data)
 	if err != nil {
 		fail(err)
 	}

@@ -1,7 +1,7 @@
 // Signs a token for one user and buys YES shares with it. Node.js 20 or newer, no packages.
 import { createHmac, randomUUID } from "node:crypto";
 
-const { PREDICT_URL = "http://127.0.0.1:4873", PUBLIC_API_KEY, JWT_SECRET } = process.env;
+const { PREDICT_URL = "http://127.0.0.1:8080", PUBLIC_API_KEY, JWT_SECRET } = process.env;
 if (!PUBLIC_API_KEY || !JWT_SECRET) fail("Set PUBLIC_API_KEY and JWT_SECRET");
 
 function fail(problem) {

@@ -1,7 +1,7 @@
 """Signs a token for one user and buys YES shares with it. Python 3.9 or newer, standard library only."""
 import base64, hashlib, hmac, json, os, sys, time, urllib.error, urllib.request, uuid
 
-URL = os.environ.get("PREDICT_URL", "http://127.0.0.1:4873")
+URL = os.environ.get("PREDICT_URL", "http://127.0.0.1:8080")
 PUBLIC_KEY, JWT_SECRET = os.environ.get("PUBLIC_API_KEY"), os.environ.get("JWT_SECRET")
 if not PUBLIC_KEY or not JWT_SECRET:
     sys.exit("Set PUBLIC_API_KEY and JWT_SECRET")

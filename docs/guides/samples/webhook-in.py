@@ -2,7 +2,7 @@
 import base64, hashlib, hmac, json, os, sys, time, urllib.error, urllib.request, uuid
 from datetime import datetime, timezone
 
-URL = os.environ.get("PREDICT_URL", "http://127.0.0.1:4873")
+URL = os.environ.get("PREDICT_URL", "http://127.0.0.1:8080")
 TENANT, SECRET = os.environ.get("TENANT"), os.environ.get("WEBHOOK_SECRET")
 if not TENANT or not SECRET or len(sys.argv) != 3:
     sys.exit("Set TENANT and WEBHOOK_SECRET, and name a user and a reference: webhook-in.py nadia tx_0001")

@@ -30,7 +30,7 @@ const NO_ASSET = "/assets/embed-0000000000000000.js";
 
 /** Runs every check even when another one fails, so that one run shows every problem. */
 export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: CheckTerms): Promise<Check[]> {
-  const { baseUrl, embed } = tenant.config;
+  const { source, baseUrl, embed } = tenant.config;
   const { url = baseUrl } = asked;
   const fetch = await verifyingFetch();
   const host = origin === undefined ? "" : `?host=${encodeURIComponent(origin)}`;
@@ -47,7 +47,10 @@ export async function checkEmbed(tenant: OperatorTenant, { origin, ...asked }: C
     checkAddress(url, baseUrl, frame),
     ...(origin === undefined
       ? []
-      : [checkOrigin(origin, { baseUrl, allowedOrigins: embed.allowedOrigins, frame }), checkAncestors(origin, frame)]),
+      : [
+          checkOrigin(origin, { baseUrl, allowedOrigins: embed.allowedOrigins, file: source.file, frame }),
+          checkAncestors(origin, frame),
+        ]),
   ];
 }
 
@@ -148,18 +151,22 @@ interface OriginTerms {
   baseUrl: string;
   /** From the tenant file. */
   allowedOrigins: readonly string[];
+  /** The tenant file, as the operator names it. */
+  file: string;
   /** The server's answer for a frame on that site. */
   frame: Fetched | string;
 }
 
 /** A site may trade when the running server lists it; the file only shows what the next start will read. */
-function checkOrigin(origin: string, { baseUrl, allowedOrigins, frame }: OriginTerms): Check {
+function checkOrigin(origin: string, { baseUrl, allowedOrigins, file, frame }: OriginTerms): Check {
   const check = "may trade";
   const fail = (detail: string): Check => ({ check, result: "fail", detail });
   if (origin === new URL(baseUrl).origin) return { check, result: "ok", detail: `${origin} may trade` };
   if (!allowedOrigins.includes(origin)) {
     const listed = allowedOrigins.join(", ") || "no site, so that any page may show it read-only";
-    return fail(`${origin} is not in embed.allowedOrigins, which names ${listed}`);
+    return fail(
+      `${origin} is not in embed.allowedOrigins, which names ${listed}: add it to embed.allowedOrigins of ${file}, apply, and restart the server`,
+    );
   }
   if (typeof frame === "string") return fail(frame);
   return ancestorsOf(frame).includes(origin)

@@ -109,6 +109,17 @@ export async function tradeOn(stage: Pick<Stage, "as">, marketIds: readonly stri
   return trades;
 }
 
+/**
+ * The market that the demo's lines name: the first open one of the tenant's files that stays open for a day. A market that an earlier
+ * demo left to settle by itself is named by no file. Without such a file, any other open market.
+ * @returns its id; undefined where no market is open for that long
+ */
+export async function marketToShow({ admin }: Pick<Stage, "admin">): Promise<string | undefined> {
+  const { items } = await admin.listMarkets({ status: "open", limit: 200 });
+  const lasting = items.filter(({ closeAt }) => Date.parse(closeAt) > wallClockMs() + DAY_MS);
+  return (lasting.find(({ key }) => typeof key === "string") ?? lasting[0])?.id;
+}
+
 /** The time from the opening of the market that settles by itself to its close; the oracle settles it seconds later. */
 const SOON_MS = 75_000;
 

@@ -105,19 +105,20 @@ async function keepPlaying(
   io: Io,
   stopped: AbortSignal,
 ): Promise<void> {
-  const [{ admitTraders, openMarketOfNow, settlementOf, tradeOn }, { CROWD, Crowd }] = await Promise.all([
+  const [{ admitTraders, marketToShow, openMarketOfNow, settlementOf, tradeOn }, { CROWD, Crowd }] = await Promise.all([
     import("../../app/serve/demo-story.ts"),
     import("../../app/serve/demo-crowd.ts"),
   ]);
   io.output.note("Verifying and funding two traders, trading");
   const { items: markets } = await stage.admin.listMarkets({ limit: 200 });
+  const shown = await marketToShow(stage);
   await admitTraders(stage);
   const soon = await openMarketOfNow(stage);
   const ids = [...markets.map(({ id }) => id), soon.id];
   await tradeOn(stage, ids);
   const crowd = options.crowd === false ? undefined : new Crowd(server.services);
   await crowd?.join(stage.tenant.id);
-  const printed = await addresses(stage, server, ids[0] ?? "", soon.id);
+  const printed = await addresses(stage, server, shown ?? soon.id, soon.id);
   await io.output.print({ ...printed, crowd: crowd ? CROWD : [] }, addressView);
   await showPage({ url: printed.playgroundUrl, host: options.host }, options, io.output);
   io.output.note("\nCtrl-C ends the demo and its database.");
