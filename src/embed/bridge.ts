@@ -17,7 +17,7 @@ import {
 import { isOfTheUser } from "./words.ts";
 
 export interface BridgeHandlers {
-  /** A token from the host page, null when no user is signed in there. Never called where trading is not allowed. */
+  /** What the host page's `getToken` answered, as text; null when no user is signed in there. Never called where trading is not allowed. */
   onToken(token: string | null): void;
   onTheme(theme: Theme): void;
   /** The page's brand, unchecked: the page may send anything. null restores the tenant's look. */
@@ -69,7 +69,7 @@ export function openBridge(isTrusted: boolean, handlers: BridgeHandlers): Bridge
     if (message.type === "theme" && THEMES.some((theme) => theme === message.theme))
       handlers.onTheme(message.theme as Theme);
     else if (message.type === "token" && mayTrade)
-      handlers.onToken(typeof message.token === "string" ? message.token : null);
+      handlers.onToken(typeof message.token === "string" ? message.token.trim() : null);
     else if (message.type === "brand") handlers.onBrand?.(message.brand ?? null);
     else if (message.type === "written" && Array.isArray(message.written)) handlers.onWritten?.(message.written);
     else if (message.type === "update") handlers.onUpdate?.(shownBy(message));

@@ -4,13 +4,14 @@ import { DAY_MS } from "../domain/time/units.ts";
 const LEEWAY_MS = 30_000;
 
 /**
- * What a refused token's own claims show, as the end of a sentence. Only the service verifies a token, and it names no claim to
+ * The service's refusal of a token, with what the token's own claims show. Only the service verifies a token, and it names no claim to
  * callers, so the rest is for its operator.
  */
 export function faultIn({ sub, iat, exp }: { sub?: unknown; iat?: unknown; exp?: unknown }, nowMs: number): string {
   const fault = evidentFault(sub, iat, exp, nowMs);
-  if (fault !== undefined) return `; ${fault}`;
-  return "; its signature, iss, aud or another claim is wrong, and `pmctl audit security` names it to the operator";
+  const unseen =
+    "its signature, iss, aud or another claim is wrong, and `pmctl audit security` names it to the operator";
+  return `USER_REQUIRED: A valid user token is required; ${fault ?? unseen}`;
 }
 
 function evidentFault(sub: unknown, iat: unknown, exp: unknown, nowMs: number): string | undefined {
@@ -22,4 +23,11 @@ function evidentFault(sub: unknown, iat: unknown, exp: unknown, nowMs: number): 
   if (iat * 1000 > nowMs + LEEWAY_MS) return "its iat is in the future";
   if ((exp - iat) * 1000 > DAY_MS) return "its exp is more than 24 hours after its iat";
   return undefined;
+}
+
+/** What the page's `getToken` answered in place of a token; the loader sends it as text. */
+export function mistakeIn(answer: string): string {
+  if (/^\[object /.test(answer)) return "getToken answered an object, not text";
+  if (/^bearer /i.test(answer)) return "getToken answered a text that begins with Bearer: leave out Bearer";
+  return "getToken answered text that is no JWT";
 }

@@ -107,7 +107,7 @@ describe("why a page may not trade is one line in its console, without the token
       [await userToken({ iat: now - 900, exp: now - 600 }), "its exp is past"],
       [await userToken({ iat: now, exp: now + 2 * 86_400 }), "its exp is more than 24 hours after its iat"],
       [await userToken({ sub: 7 as never }), "its sub names no user"],
-      ["abc", "it is no JWT with sub and exp"],
+      ["news.example.com", "it is no JWT with sub and exp"],
       [
         await userToken({}, "x".repeat(40)),
         "its signature, iss, aud or another claim is wrong, and `pmctl audit security` names it to the operator",
@@ -121,6 +121,33 @@ describe("why a page may not trade is one line in its console, without the token
     }
     expect(lines).toHaveLength(tokens.length);
     for (const [token] of tokens) expect(lines.join()).not.toContain(token);
+    await close();
+  });
+
+  test("what getToken answers instead of a token: prices stay live, and nothing is asked for but once more", async () => {
+    const { page, frame, asked, events, complaints, close } = await stage.open({ view: "market", marketId: "mkt_a" });
+    const lines = () =>
+      complaints.filter((line) => line.includes("cannot trade")).map((line) => line.split("trade: ")[1]);
+    await frame.locator(".is-live").waitFor();
+    for (const [answer, line] of [
+      ["`<!doctype html>\\n<title>Sign in</title>\\n` + Math.random()", "getToken answered text that is no JWT"],
+      ["new Response('eyJ')", "getToken answered an object, not text"],
+      ["({ token: 'eyJ' })", "getToken answered an object, not text"],
+      [`"Bearer ${await userToken()}"`, "getToken answered a text that begins with Bearer: leave out Bearer"],
+    ] as const) {
+      const good = JSON.stringify(await userToken());
+      await page.evaluate(`window.token = ${good}; embeds[0].refreshToken()`);
+      await frame.locator("[data-pm=submit]:enabled").waitFor();
+      const before = await asked();
+      await page.evaluate(`Object.defineProperty(window, "token", { configurable: true, get: () => ${answer}, set(value) {
+        Object.defineProperty(window, "token", { value, configurable: true, writable: true }); } }); embeds[0].refreshToken()`);
+      await frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
+      await expect.poll(() => lines().at(-1)).toBe(line);
+      await expect.poll(asked).toBe(before + 2);
+      expect(await frame.locator("[data-pm=submit]:enabled").count()).toBe(0);
+      await frame.locator(".is-live").waitFor();
+    }
+    expect((await events()).filter(({ name }) => name === "error")).toEqual([]);
     await close();
   });
 

@@ -172,12 +172,12 @@ function mountNew(id: string, place: Element, first: EmbedOptions): Mounted {
   return mounted;
 }
 
-/** The token of the page's `getToken`; null where that answers none or fails. */
+/** What the page's `getToken` answers, as text, whose mistakes the frame names; null where it answers nothing or fails. */
 async function askToken(options: EmbedOptions): Promise<string | null> {
   try {
     // In a later turn, because the caller may still be changing what `getToken` reads.
     const token = await Promise.resolve().then(() => options.getToken?.());
-    return (typeof token === "string" && token) || null;
+    return token ? `${token}` : null;
   } catch (error) {
     warn("getToken", error);
     return null;

@@ -38,6 +38,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
 const SIGN_IN_WAIT_MS = 2000;
 
+/** Three parts in base64url. A browser does not even send what has line breaks. */
+const JWT = /^[\w-]+(\.[\w-]+){2}$/;
+/** Every text that is no JWT, so that one which differs each time is not asked for again and again. */
+const NO_JWT = "";
+
 /** As the server answers it; a stream that it refuses comes without words. */
 const TOKEN_REFUSED = { code: "USER_REQUIRED", message: "A valid user token is required" };
 
@@ -77,14 +82,16 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
     setProblem(undefined);
   }, []);
 
-  const dropToken = useCallback(() => {
-    if (api.token === null) return;
-    const claims = claimsOf(api.token);
-    refused.current = api.token;
+  /** @param answer what the page handed as this token */
+  const refuse = (token: string, answer = token): void => {
+    refused.current = token;
     enter(null);
-    sayRefused(claims, api.clock.now());
+    sayRefused(token, answer, api.clock.now());
     bridge.current?.tell("refused", { ...TOKEN_REFUSED, stage: "before" });
     bridge.current?.needToken("refused");
+  };
+  const dropToken = useCallback(() => {
+    if (api.token !== null) refuse(api.token);
   }, []);
 
   const refresh = useCallback(async () => {
@@ -123,11 +130,13 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
 
   bridge.current ??= openBridge(data.mayTrade && data.apiKey !== null, {
     ...host,
-    onToken(token) {
+    onToken(answer) {
+      const token = answer === null || JWT.test(answer) ? answer : NO_JWT;
       setSettled(true);
       setHanded((count) => count + 1);
       // The page may send the refused token again; it stays refused.
-      if (token !== null && token === refused.current) return;
+      if (token !== null && token === refused.current && api.token === null) return;
+      if (token === NO_JWT) return refuse(token, answer ?? token);
       if (token === null) sayReadOnly("getToken is missing or answers no token");
       // The same token again means that something about the user has changed, such as the balance.
       if (token === api.token) return void refresh();
@@ -183,8 +192,9 @@ function reasonOf({ apiKey }: FrameData, host: string | undefined): string {
 }
 
 /** The service names no claim; the part that finds an evident fault is loaded only then. */
-async function sayRefused(claims: ReturnType<typeof claimsOf>, nowMs: number): Promise<void> {
+async function sayRefused(token: string, answer: string, nowMs: number): Promise<void> {
   const part = await import("../token-fault.ts").catch(() => undefined);
   const { code, message } = TOKEN_REFUSED;
-  sayReadOnly(`${code}: ${message}${part?.faultIn(claims, nowMs) ?? ""}`, "warn");
+  const why = token === NO_JWT ? part?.mistakeIn(answer) : part?.faultIn(claimsOf(token), nowMs);
+  sayReadOnly(why ?? `${code}: ${message}`, "warn");
 }
