@@ -11,6 +11,7 @@ const MAX_DEPTH = 32;
  * @throws Fault BAD_REQUEST if the body is larger than `limitBytes` (the rest stays unread) or ended early
  */
 export function readBody(req: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  if (hasNoBody(req)) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

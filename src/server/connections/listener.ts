@@ -72,6 +72,8 @@ function nodeTerms({ limits: { headersSeconds, idleSeconds } }: Connections) {
     requireHostHeader: false,
     // Node would silently drop a second Authorization header, which a proxy in front may have accepted.
     joinDuplicateHeaders: true,
+    // A request without a body has no stream to end and close, which would take a seventh of a read's CPU.
+    optimizeEmptyRequests: true,
   };
 }
 

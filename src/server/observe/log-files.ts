@@ -29,11 +29,15 @@ export interface LogFilesOptions {
 
 /** How long lines wait for others: one write per request would cost more than the request itself. */
 const FLUSH_MS = 250;
-/** The most characters that wait to be written. Lines beyond them are lost, as on a full disk. */
-const MAX_WAITING_CHARS = 4 * 1024 * 1024;
+/** The bytes that may wait to be written: at first, and at most. Lines beyond them are lost, as on a full disk. */
+const LEAST_BYTES = 64 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
+/** The most UTF-8 bytes of a UTF-16 unit. */
+const BYTES_PER_UNIT = 3;
 /** The log is split into files, so that the oldest part can be deleted alone. */
 const PARTS = 8;
 const MB = 1024 * 1024;
+const LINE_FEED = 0x0a;
 
 /** The name of a log file: its creation time, and the process that created it. */
 export const LOG_FILE = /^(\d{13})-\d+\.ndjson$/;
@@ -41,12 +45,18 @@ export const LOG_FILE = /^(\d{13})-\d+\.ndjson$/;
 /**
  * Keeps a serving process's log in files of its directory, limited in days and bytes. Whichever process creates a file deletes
  * the oldest files of all processes. Requests never wait for the log; if it cannot be written, they continue without it.
+ *
+ * Lines wait as bytes, not as text: joined texts survive several collections, which then took a sixth of a read's CPU and
+ * made one answer in a hundred wait 15 ms.
  */
 export class LogFiles {
   readonly #options: LogFilesOptions;
-  #waiting = "";
+  #waiting = Buffer.allocUnsafe(LEAST_BYTES);
+  #length = 0;
+  /** Fills while the other buffer is written. */
+  #spare = Buffer.allocUnsafe(LEAST_BYTES);
   #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  #writing: Promise<void> | undefined;
   #file: { path: string; bytes: number; day: number } | undefined;
 
   constructor(options: LogFilesOptions) {
@@ -55,23 +65,46 @@ export class LogFiles {
 
   /** @param line JSON text of a `LogLine`, without its final line feed */
   add(line: string): void {
-    if (this.#waiting.length > MAX_WAITING_CHARS) return;
-    this.#waiting += `${line}\n`;
-    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS).unref();
+    if (!this.#hasRoomFor(line.length * BYTES_PER_UNIT + 1)) return;
+    this.#length += this.#waiting.write(line, this.#length);
+    this.#waiting[this.#length++] = LINE_FEED;
+    this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_MS).unref();
   }
 
   /** Writes the waiting lines. */
   async close(): Promise<void> {
-    this.#flush();
     await this.#writing;
+    await this.#flush();
   }
 
-  #flush(): void {
+  #hasRoomFor(bytes: number): boolean {
+    const needed = this.#length + bytes;
+    if (needed > MOST_BYTES) return false;
+    if (needed > this.#waiting.length) {
+      const larger = Buffer.allocUnsafe(Math.min(MOST_BYTES, Math.max(needed, 2 * this.#waiting.length)));
+      this.#waiting.copy(larger, 0, 0, this.#length);
+      this.#waiting = larger;
+    }
+    return true;
+  }
+
+  /** Writes one buffer at a time: lines that come meanwhile are written next. */
+  #flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const text = this.#waiting;
-    this.#waiting = "";
-    if (text !== "") this.#writing = this.#writing.then(() => this.#write(Buffer.from(text))).catch(() => {});
+    if (this.#writing || this.#length === 0) return this.#writing ?? Promise.resolve();
+    const full = this.#waiting;
+    const lines = full.subarray(0, this.#length);
+    this.#waiting = this.#spare;
+    this.#length = 0;
+    this.#writing = this.#write(lines)
+      .catch(() => {})
+      .then(() => {
+        this.#spare = full;
+        this.#writing = undefined;
+        if (this.#length > 0) this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_MS).unref();
+      });
+    return this.#writing;
   }
 
   async #write(lines: Buffer): Promise<void> {
