@@ -13,6 +13,7 @@ export interface Formats {
   volume(usd: number): string;
   /** With a sign, unless it is shown as zero. */
   signed(usd: number): string;
+  /** Hundredths, rounded down: no reader sees more shares than they hold. */
   shares(count: number): string;
   /** A price as the chance that it states; never 0 or 100, which only a settled market is. */
   chance(price: number): string;
@@ -60,6 +61,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const isShort = (value: number): boolean => short.formatToParts(value).some(({ type }) => type === "compact");
   const withSign = number({ ...usd, signDisplay: "always" });
   const percent = number({ style: "percent", maximumFractionDigits: 0 });
+  const hundredths = number({ maximumFractionDigits: 2 });
   const tenths = number({ minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const clock = time({ hour: "numeric", minute: "2-digit" });
   const day = time({ year: "numeric", month: "short", day: "numeric" });
@@ -75,7 +77,8 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     wholeDollars,
     volume: (value) => (value < 1000 ? dollars(value) : (isShort(value) ? compact : wholeDollars)(value)),
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),
-    shares: number({ maximumFractionDigits: 2 }),
+    // Over whole millionths, as 0.29 lies a little below itself.
+    shares: (count) => hundredths(Math.floor(Math.round(count * 1e6) / 10_000) / 100),
     percent,
     chance: (price) =>
       price < 0.01

@@ -212,6 +212,15 @@ test("signing in later, another user, and signing out: the frame follows the hos
   await close();
 });
 
+test("a page without sign-in shows no button for it: the widget names the site, and links to it", async () => {
+  for (const view of ["market", "portfolio"] as const) {
+    const { frame, close } = await stage.open({ view, signIn: false });
+    await frame.getByRole("link", { name: "Acme Markets" }).waitFor();
+    expect(await frame.locator("[data-pm=way-out]").count()).toBe(0);
+    await close();
+  }
+});
+
 test("a token is asked for again before it ends; one that the server refuses is dropped, and the page is told", async () => {
   const now = Math.floor(Date.now() / 1000);
   const { asked, close } = await stage.open({ view: "market", token: await userToken({ exp: now + 61 }) });

@@ -28,7 +28,7 @@ describe("numbers and times", () => {
     [dollars(1234.5), "$1,234.50"],
     [volume(999.5), "$999.50"],
     [volume(12_345), "$12.3K"],
-    [shares(1234.567), "1,234.57"],
+    [shares(1234.567), "1,234.56"],
     [signed(1.5), "+$1.50"],
     [signed(-1.5), "-$1.50"],
     [signed(0), "$0.00"],
@@ -99,6 +99,9 @@ describe("the curve", () => {
     expect(summaryOf(ENGLISH, ends)).toBe(`38% chance, down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, ends, true)).toBe(`Before the result: down 12 points since ${ENGLISH.moment(at)}.`);
     expect(summaryOf(ENGLISH, [ends[0], { t: at + 1, yes: 0.51 }] as typeof ends)).toContain("up 1 point since");
+    const back = [...ends, { t: at + 2, yes: 0.5 }];
+    const swung = `50% chance, unchanged since ${ENGLISH.moment(at)}; between 38% and 50%.`;
+    expect(summaryOf(ENGLISH, back)).toBe(swung);
   });
 
   test("reaches the present, and never runs backwards", () => {

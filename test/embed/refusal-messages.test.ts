@@ -67,6 +67,7 @@ describe("who may not trade is told before the first press, and the way out is t
     const fresh = await openMarket({}, "usr_1");
     await expect.poll(() => refusal(fresh)).toMatch(words);
     expect(await part(fresh.frame, "submit").isDisabled()).toBe(true);
+    expect(await part(fresh.frame, "submit").getAttribute("aria-disabled")).toBeNull();
     expect(await refusals(fresh)).toEqual([[code, "before"]]);
     expect(fresh.requests.filter((path) => path.startsWith("/v1/quote"))).toHaveLength(1);
     const wayOut = part(fresh.frame, "way-out");

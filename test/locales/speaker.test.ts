@@ -32,6 +32,13 @@ describe("the catalogues", () => {
 });
 
 describe("a speaker", () => {
+  test("rounds shares down, in a receipt and in what is held alike", () => {
+    const { shares } = speakerFor("en", CATALOGUES.en);
+    expect([59.955729, 59.95, 0.29, 1234.5, 10, 0.009].map(shares)).toEqual([
+      ...["59.95", "59.95", "0.29", "1,234.5", "10", "0"],
+    ]);
+  });
+
   test("chooses the plural form of its language and writes its numbers", () => {
     const left = (locale: keyof typeof CATALOGUES, count: number): string =>
       speakerFor(locale, CATALOGUES[locale]).say("common.daysLeft", { count });

@@ -55,7 +55,7 @@ export function summaryOf({ say, chance, moment, day }: Speaker, points: readonl
   const change = percentOf(last.yes) - percentOf(first.yes);
   const swing = percentOf(high) - percentOf(low);
   const count = Math.abs(change);
-  const way = change > 0 ? "market.up" : change < 0 ? "market.down" : swing > 0 ? "market.same" : "market.steady";
+  const way = change > 0 ? "market.up" : change < 0 ? "market.down" : "market.steady";
   const time = last.t - first.t < 7 * DAY_MS ? moment(first.t) : day(first.t);
   const moved = say(isSettled ? "market.changeBefore" : "market.change", {
     chance: chance(last.yes),

@@ -43,7 +43,7 @@ export function SubmitButton({ button, phase, draft: { side, action }, quote, is
       class={`buy ${side}`}
       data-pm="submit"
       disabled={isOff && !isBusy}
-      aria-disabled={isBusy}
+      aria-disabled={isBusy || undefined}
       onClick={(event) => {
         // The second click of a double click would confirm a price that the user has not read.
         if (isBusy || event.detail > 1) event.preventDefault();

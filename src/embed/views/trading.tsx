@@ -74,5 +74,6 @@ function blockedBy(data: FrameData, { bridge, settled, signedIn }: Viewer): Word
   if (!bridge.mayTrade) return elsewhere;
   if (signedIn || !settled) return undefined;
   if (bridge.signsIn) return { key: "ticket.signIn", offer: "signin" };
-  return { ...elsewhere, offer: elsewhere.href === undefined ? undefined : "signin" };
+  // The service's own pages lead the reader to that site; on any other page the button would do nothing.
+  return { ...elsewhere, offer: elsewhere.href && bridge.host === location.origin ? "signin" : undefined };
 }

@@ -19,6 +19,7 @@ export interface HostOptions {
   locale?: string;
   height?: number;
   autoHeight?: boolean;
+  signIn?: boolean;
   token?: string | null;
   brand?: object;
   /** How many embeds the page mounts. */

@@ -1,24 +1,33 @@
 import { nearest } from "../domain/nearest.ts";
 
 /** What the page's author hears: what is wrong, and what helps. */
-type Advice = readonly [about: string, advice: string];
+type Advice = readonly [about: string, advice: unknown];
 
 /** A page may send anything, so the lines and the words in them have bounds. */
 const MOST_LINES = 20;
 const LONGEST_WORD = 60;
 
+/** What an option has to be, and what it is instead where the rule does not say that. */
+const RULES: Readonly<Record<string, (given: string) => Advice>> = {
+  height: (given) => ["height must be 120 to 4000 CSS pixels", short(given)],
+  loading: () => ["loading must be one of", ["lazy", "eager"]],
+};
+
 /**
- * The nearest known words to unknown ones.
+ * What the page's author can mend: wrong values, and the nearest known words to unknown ones.
+ * @param wrong options with a value that is not theirs, each as it was given
  * @param options names that are no option
  * @param attributes of the element, which are not among the widget's
  * @param known the options with their attributes; empty where the element has a property instead
  */
 export function adviceOn(
+  wrong: readonly (readonly [name: string, given: string])[],
   options: readonly string[],
   attributes: readonly string[],
   known: Readonly<Record<string, string>>,
 ): readonly Advice[] {
   const lines = [
+    ...wrong.map(([name, given]) => RULES[name]?.(given)),
     ...options.map((name) => adviceOnOption(name, Object.keys(known))),
     ...attributes.map((name) => adviceOnAttribute(name, known)),
   ];
