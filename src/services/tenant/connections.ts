@@ -33,9 +33,10 @@ const FEWEST: Division = {
 
 /**
  * For a command, which runs few statements: one connection for all its reads and one for all its writes. A connection
- * costs the database more than most commands do with it.
+ * costs the database more than most commands do with it. A walk of the log reads two pages at once: the database fills
+ * one while the other waits for its reader.
  */
-export const OF_A_COMMAND: Division = { ...FEWEST, reads: 0, turns: 1 };
+export const OF_A_COMMAND: Division = { ...FEWEST, reads: 0, turns: 1, checks: 2 };
 
 /** For a tenant with lent connections: idle kinds return theirs, so every kind can have some. */
 const LENT: Division = { ...FEWEST, loaders: 1, turns: 1, publicReads: 1 };
