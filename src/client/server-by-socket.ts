@@ -71,6 +71,8 @@ async function exchanged(agent: Agent, url: string, options: FetchOptions): Prom
   const path = pathname + search;
   const sent = http.request({ agent, method, path, headers: stated, timeout: SILENCE_MS, ...(signal && { signal }) });
   sent.on("timeout", () => sent.destroy(new Error("The server is silent")));
+  // An error after the head of the answer ends its body too, whose reader learns of it.
+  sent.on("error", () => {});
   const answer = await received(sent.end(body)).catch((error: unknown) => {
     throw failure(error, signal);
   });

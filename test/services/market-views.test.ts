@@ -33,6 +33,22 @@ describe("what traders look at", () => {
     });
   });
 
+  test("the end of a history stands for five seconds or until the hour ends, and a trade moves it at once", async () => {
+    const id = await scene.market({ liquidityUsd: 50 });
+    const endOf = async () => {
+      const { t = "", yes } = (await scene.api().getMarketHistory({ id })).at(-1) ?? {};
+      return { at: Date.parse(t), yes };
+    };
+    await buy(id, "yes", 10);
+    const [first, second] = [await endOf(), await endOf()];
+    const isLater = second.at - first.at >= 5000 || new Date(first.at).getHours() !== new Date(second.at).getHours();
+    expect(second.at === first.at || isLater).toBe(true);
+    await buy(id, "no", 20);
+    const moved = await endOf();
+    expect(moved.at).toBeGreaterThan(second.at);
+    expect(moved.yes).toBe((await scene.api().getMarket({ id })).yesPrice);
+  });
+
   test("a market that does not exist is not found", async () => {
     await expect(scene.api().getMarketHistory({ id: "nope" })).rejects.toMatchObject({ code: "MARKET_NOT_FOUND" });
     await expect(scene.api().getMarketDepth({ id: "nope" })).rejects.toMatchObject({ code: "MARKET_NOT_FOUND" });

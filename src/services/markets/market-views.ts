@@ -22,7 +22,7 @@ import { keepByMarket } from "./markets.ts";
 const MAX_TRENDING = 20;
 const RECENT_HOURS = 24;
 /** How old the end of a history may be. A trade ends a history at once: only the time of its last point may be this old. */
-const HISTORY_AGE_MS = 500;
+const HISTORY_AGE_MS = 5000;
 
 /** Views of markets for traders, and the preview of a settlement. */
 export function marketViewHandlers(context: ServiceContext) {
@@ -65,7 +65,8 @@ export async function loadTrending(sql: ReadSql): Promise<Loaded<Result<"listTre
 
 async function loadHistory(sql: ReadSql, id: string): Promise<Loaded<Result<"getMarketHistory">>> {
   const market = await requireMarket(sql, id);
-  const until = market.settledAt === null ? market.now + HISTORY_AGE_MS : Number.POSITIVE_INFINITY;
+  const age = market.settledAt === null ? market.now + HISTORY_AGE_MS : Number.POSITIVE_INFINITY;
+  const until = Math.min(age, pointsHoldUntil(market));
   return { result: await readHistory(sql, market), tags: [id], until };
 }
 
