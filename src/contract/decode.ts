@@ -7,7 +7,8 @@ import { describeMistake } from "./issue-sentence.ts";
 function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "optional" || def.type === "default" || def.type === "nullable") return objectIn(def.innerType);
-  return schema instanceof z.ZodObject ? schema : undefined;
+  // `instanceof` would search the schema's traits, for every field of every request.
+  return def.type === "object" ? (schema as z.ZodObject) : undefined;
 }
 
 /**
@@ -15,15 +16,21 @@ function objectIn(schema: z.core.$ZodType): z.ZodObject | undefined {
  * send `null` for an absent value. Objects that refuse unknown fields keep their nulls, so that every field is checked.
  */
 export function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
+  if (!isMapping(value)) return value;
   const object = objectIn(schema);
-  if (!object || !isMapping(value) || object.def.catchall instanceof z.ZodNever) return value;
+  if (!object || object.def.catchall?._zod.def.type === "never") return value;
   let kept = value;
-  for (const [name, field] of Object.entries(object.shape)) {
-    const given = value[name];
+  for (const [name, given] of Object.entries(value)) {
+    const field = fieldOf(object, name);
+    if (!field || typeof given !== "object") continue;
     const next = given === null && isForgone(field) ? undefined : withoutNulls(field, given);
     if (next !== given) kept = { ...kept, [name]: next };
   }
   return kept;
+}
+
+function fieldOf({ shape }: z.ZodObject, name: string): z.core.$ZodType | undefined {
+  return Object.hasOwn(shape, name) ? shape[name] : undefined;
 }
 
 /** Whether a field may be absent and does not accept `null`. */
@@ -39,23 +46,31 @@ export function misplacedField(
   schema: z.core.$ZodType,
   value: unknown,
   path = "",
-  everywhere: readonly string[] = pathsOf(schema),
+  root = schema,
 ): { field: string; meant: string } | undefined {
+  if (!isMapping(value)) return undefined;
   const object = objectIn(schema);
-  if (!object || !isMapping(value)) return undefined;
-  // Fields of the same level are tried before all others.
-  const known = [...Object.keys(object.shape).map((name) => path + name), ...everywhere];
+  if (!object) return undefined;
   for (const [name, given] of Object.entries(value)) {
-    const field = object.shape[name];
-    if (field && Object.hasOwn(object.shape, name)) {
-      const within = misplacedField(field, given, `${path}${name}.`, everywhere);
-      if (within) return within;
-      continue;
-    }
-    const meant = known.find((each) => editDistance(plain(name), plain(each.slice(each.lastIndexOf(".") + 1))) <= 1);
-    if (meant !== undefined) return { field: `${path}${name}`.slice(0, 200), meant };
+    const field = fieldOf(object, name);
+    const misplaced = field
+      ? misplacedField(field, given, `${path}${name}.`, root)
+      : resembling(name, object, path, root);
+    if (misplaced) return misplaced;
   }
   return undefined;
+}
+
+function resembling(
+  name: string,
+  { shape }: z.ZodObject,
+  path: string,
+  root: z.core.$ZodType,
+): { field: string; meant: string } | undefined {
+  // Fields of the same level are tried before all others.
+  const known = [...Object.keys(shape).map((field) => path + field), ...pathsOf(root)];
+  const meant = known.find((each) => editDistance(plain(name), plain(each.slice(each.lastIndexOf(".") + 1))) <= 1);
+  return meant === undefined ? undefined : { field: `${path}${name}`.slice(0, 200), meant };
 }
 
 /** The fields of a schema at all its levels, as `selection.side`. */
