@@ -53,7 +53,7 @@ describe("market depth and trending, reports and risk", () => {
       expect(house.stderr).toBe("30 days: fees 0.25, market making 0.00.\n");
       if (format === "table") expect(house.lines[1]).toMatch(/^weather\s+0\.25\s+25\.00\s+1\.0 %$/);
       const traders = await printed((io) => reportTraders.run({ periodDays: 7 }, api, io), format);
-      expect(traders.stderr).toMatch(/^7 days: 1 traders, 1 trades, volume 25\.00, P&L at current prices /);
+      expect(traders.stderr).toMatch(/^7 days: 1 trader, 1 trade, volume 25\.00, P&L at current prices /);
     }
     const funding = await printed((io) => reportFunding.run({}, api, io));
     expect(funding.lines.at(-1)).toMatch(/^via payments\s+in 100\.00, out 0\.00$/);
