@@ -108,12 +108,13 @@ class Likeness {
       text
         .replace(new RegExp(this.#tenant, "gi"), "TENANT")
         .replace(/\b(crd|mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
+        // Before ids: one fingerprint in 256 begins as an id does.
+        .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
         // The beginning of an id that tables print is a time.
         .replace(/\b01[0-9a-f]{6,30}\b/g, "SHORT")
         // In full, and as tables shorten it.
         .replace(/\b([0-9a-f]{64}|[0-9a-f]{12})\b/g, "HASH")
         .replace(/\bak_[0-9a-f]{12}\b/g, "KEY")
-        .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
         // A server anchors by itself, and where none runs there is nothing to anchor.
         .replace(/"anchor": (null|\{[^{}]*\})/g, '"anchor": "ANCHOR"')
         // Signed with each tenant's own key.
