@@ -46,7 +46,7 @@ export const LOG_FILE = /^(\d{13})-\d+\.ndjson$/;
  * Keeps a serving process's log in files of its directory, limited in days and bytes. Whichever process creates a file deletes
  * the oldest files of all processes. Requests never wait for the log; if it cannot be written, they continue without it.
  *
- * Lines wait as bytes, not as text: joined texts survive several collections, which then took a sixth of a read's CPU and
+ * Lines wait as bytes, not as text: joined texts survive several collections, which took an eighth of a read's CPU and
  * made one answer in a hundred wait 15 ms.
  */
 export class LogFiles {
