@@ -24,6 +24,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   MARKET_CLOSED: "A closed market cannot reopen; it waits for its settlement.",
   MARKET_SUSPENDED: "Wait until the operator resumes it: `pmctl market resume`.",
   MARKET_SETTLED: "A settled market cannot change: its winners are paid.",
+  LIMIT_REACHED: "Nothing can be added. The last text of the market still counts.",
   MAX_TRADE_EXCEEDED: "Trade for less. The limit is `policy.maxTradeUsd`.",
   EXPOSURE_EXCEEDED: "Sell shares, or trade for less. The message names the cap.",
   MAX_CREDIT_EXCEEDED: "Credit less. The limit is `policy.maxCreditUsd`.",

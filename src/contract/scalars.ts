@@ -3,7 +3,7 @@ import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
 import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
-import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
+import { PLAIN_LINE, PLAIN_TEXT, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
 import { jsonFromMicro } from "./exact-number.ts";
 
@@ -38,6 +38,18 @@ export function line(maxLength: number) {
     .max(maxLength)
     .refine((value) => PLAIN_LINE.test(value), {
       error: ({ input }) => `must be one line of plain text: it holds ${unplainIn(String(input))}`,
+    })
+    .refine((value) => VISIBLE.test(value), "must not be blank");
+}
+
+/** The same for text of several lines: newlines and tabs are legal. */
+export function paragraphs(maxLength: number) {
+  return z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine((value) => PLAIN_TEXT.test(value), {
+      error: ({ input }) => `must be plain text: it holds ${unplainIn(String(input).replace(/[\n\t]/g, " "))}`,
     })
     .refine((value) => VISIBLE.test(value), "must not be blank");
 }

@@ -79,6 +79,12 @@ const FAULTS = {
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl story <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
+  LIMIT_REACHED: {
+    status: 400,
+    exit: 7,
+    meaning: "the market has as many clarifications as it may have",
+    next: "pmctl market show <market>",
+  },
   MAX_TRADE_EXCEEDED: {
     status: 400,
     exit: 7,

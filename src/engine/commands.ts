@@ -4,7 +4,7 @@ import { Draft, type Reader } from "./draft.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, endLeaked, revokeKey, rotateKey } from "./keys.ts";
-import { closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import { clarifyMarket, closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
@@ -31,6 +31,7 @@ const KINDS = {
   resumeMarket,
   settleMarket,
   closeMarket,
+  clarifyMarket,
   holdMarket,
   updatePolicy,
   endOverrides,

@@ -62,6 +62,16 @@ export interface MarketState extends Versioned, Pool, HourSums {
   closingRecorded: boolean;
 }
 
+/** A text that explains a market's rules. Texts are added and never change. */
+export interface Clarification {
+  marketId: string;
+  /** 1 for the market's first text. */
+  position: number;
+  id: string;
+  text: string;
+  at: number;
+}
+
 /** The oracle's state of a market that it may settle. */
 export interface Watch extends Versioned {
   marketId: string;
@@ -228,6 +238,9 @@ export interface Tables {
   /** The market that has or had a key: no other market ever gets it. */
   marketKey: Market;
   marketState: MarketState;
+  clarification: Clarification;
+  /** All clarifications of a market, oldest first. */
+  clarifications: readonly Clarification[];
   watch: Watch;
   trader: Trader;
   revocation: Revocation;

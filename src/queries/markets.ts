@@ -1,7 +1,8 @@
 import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
 import { isPublicFilter, type StatusFilter, type WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import type { Clarification } from "../engine/rows.ts";
+import { bigint, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
@@ -26,8 +27,11 @@ const OPEN = {
   /** The database's clock, which decides whether the market is closed. */
   now: whole(),
 };
+/** A clarification as readers of the market see it. */
+export type ShownClarification = Pick<Clarification, "id" | "text" | "at">;
+
 const KEYED = { ...OPEN, key: nullable(text()) };
-const toMarket = rowReader(KEYED);
+const toMarket = rowReader({ ...KEYED, clarifications: json<ShownClarification[]>() });
 const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
 const toListed = rowReader({ ...OPEN, ...VOLUME });
 const toChosen = rowReader({ ...KEYED, ...VOLUME, waitingFor: nullable(text<WaitingFor>()) });
@@ -46,10 +50,19 @@ function keyedColumns(sql: ReadSql) {
   return sql`${columns(sql)}, ${keyOfMarket(sql)} as key`;
 }
 
+/** The columns of one market, with its clarifications, oldest first. */
+function wholeColumns(sql: ReadSql) {
+  return sql`
+    ${keyedColumns(sql)},
+    (select coalesce(json_agg(json_build_object('id', c.id, 'text', c.text, 'at', c.at) order by c.position), '[]')
+       from clarification c
+      where c.market_id = m.id)::text as clarifications`;
+}
+
 /** Markets by id; the map leaves out unknown ids. */
 export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
   const rows = await sql`
-    select ${keyedColumns(sql)}
+    select ${wholeColumns(sql)}
       from market m
       join book b on b.market_id = m.id
      where m.id = any(${textArray(ids)}::text[])`;
@@ -64,7 +77,7 @@ export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | 
 /** The market that has or had a key, settled or not. */
 export async function findMarketByKey(sql: ReadSql, key: string): Promise<MarketRow | undefined> {
   const [row] = await sql`
-    select ${keyedColumns(sql)}
+    select ${wholeColumns(sql)}
       from market m
       join book b on b.market_id = m.id
      where m.id = any(${marketsWithKey(sql, sql`${key}::text`)})`;

@@ -6,7 +6,7 @@ import { covers } from "../domain/policy/jurisdictions.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import type { Draft } from "../engine/draft.ts";
 import { creditByOperator, creditUser, debitWallet, decideWithdrawal, requestWithdrawal } from "../engine/funding.ts";
-import { createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
+import { clarifyMarket, createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
 import { debit } from "../engine/payments.ts";
 import { positionKey, SINGLE } from "../engine/rows.ts";
 import { settleMarket } from "../engine/settlement.ts";
@@ -56,6 +56,8 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
       return { decide: (draft) => suspendMarket.decide(draft, payload, at) };
     case "market.resumed":
       return { decide: (draft) => resumeMarket.decide(draft, payload, at) };
+    case "market.clarified":
+      return { decide: (draft) => clarifyMarket.decide(draft, payload, at) };
     case "market.settled": {
       const { marketId, outcome } = payload;
       return { decide: (draft) => settleMarket.decide(draft, { marketId, outcome }, at) };

@@ -63,6 +63,13 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant("resumeMarket" as const), marketId: anyMarketId }) },
   {
     weight: 1,
+    arbitrary: fc.record({
+      ...{ type: fc.constant("clarifyMarket" as const), id: fc.uuid(), marketId: anyMarketId },
+      text: fc.string({ minLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
     arbitrary: fc.record({ type: fc.constant("settleMarket" as const), marketId: anyMarketId, outcome: anySide }),
   },
   {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
+import { Clarification } from "./markets.ts";
 import { fillFields } from "./trading.ts";
 
 /** The most markets in a snapshot and in a filter. */
@@ -45,6 +46,9 @@ export const streamEvents = {
   market: z
     .object({ marketId: MarketId, status, outcome: Side.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
+  clarification: z
+    .object({ marketId: MarketId, id: Clarification.shape.id, text: Clarification.shape.text, ts })
+    .meta({ id: "ClarificationEvent", description: "A text was added to a market's rules." }),
   fill: z
     .object({ tradeId: z.string().describe("The trade's id."), marketId, side, amount, fee, shares, yesPriceAfter, ts })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),

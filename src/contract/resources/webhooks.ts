@@ -64,6 +64,13 @@ const MarketResumed = z
 const MarketClosed = z
   .object({ ...market, status: status("closed"), closeAt: Timestamp })
   .meta({ id: "MarketClosedData", description: "A market's closing time has passed." });
+const MarketClarified = z
+  .object({
+    ...market,
+    id: z.string().describe("The clarification's id."),
+    text: z.string().describe("The text, as added to the market's rules."),
+  })
+  .meta({ id: "MarketClarifiedData", description: "A text was added to a market's rules." });
 const MarketSettled = z
   .object({
     ...market,
@@ -141,6 +148,7 @@ export const webhookEvents = {
   "market.resumed": MarketResumed,
   "market.closed": MarketClosed,
   "market.settled": MarketSettled,
+  "market.clarified": MarketClarified,
   "wallet.credited": WalletCredited,
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,

@@ -20,6 +20,7 @@ export function touchedBy({ writes, trades, audit }: Batch): Set<string> {
     const { table, key } = write;
     if (table === "marketState" || table === "account" || table === "trader") tags.add(key);
     else if (table === "marketKey") tags.add(write.row.id);
+    else if (table === "clarification") tags.add(write.row.marketId);
     else if (table === "tenant") tags.add(POLICY);
     else if (table === "position") tags.add(write.row.traderId);
   }
