@@ -4,9 +4,14 @@ import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/viewer.ts";
 
-/** What decides the market: the rules as the operator wrote them, and the source as a sentence. */
-export function Facts({ market: { detail, source = [] } }: { market: FrameMarket }) {
-  const { say } = useSpeech();
+interface FactsProps {
+  market: FrameMarket;
+  clarifications: FrameMarket["detail"]["clarifications"];
+}
+
+/** What decides the market: the rules as the operator wrote them, what was added to them, and the source as a sentence. */
+export function Facts({ market: { detail, source = [] }, clarifications }: FactsProps) {
+  const { say, exact } = useSpeech();
   const { description } = detail.meta;
   return (
     <section class="facts-below">
@@ -18,6 +23,14 @@ export function Facts({ market: { detail, source = [] } }: { market: FrameMarket
           </p>
         </>
       )}
+      {clarifications.map(({ id, text, at }) => (
+        <div key={id} data-pm="clarification">
+          <h2>{say("market.clarified", { time: exact(at) })}</h2>
+          <p class="rules" dir="auto">
+            {text}
+          </p>
+        </div>
+      ))}
       <Source pieces={source} />
     </section>
   );
