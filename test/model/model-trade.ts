@@ -96,8 +96,10 @@ function standingOf({ kycRequired, policy }: State, user: User, claimed: string 
   const { allowed, blocked } = policy.jurisdictions;
   const at = user.jurisdiction ?? claimed?.toUpperCase();
   const lists = (codes: string[]) => codes.some((code) => at === code || at?.startsWith(`${code}-`));
-  if (allowed.length + blocked.length > 0)
-    if (at === undefined || lists(blocked) || (allowed.length > 0 && !lists(allowed))) return "JURISDICTION_BLOCKED";
+  if (allowed.length + blocked.length > 0) {
+    if (at === undefined) return "JURISDICTION_UNKNOWN";
+    if (lists(blocked) || (allowed.length > 0 && !lists(allowed))) return "JURISDICTION_BLOCKED";
+  }
   const { suitabilityRequired, suitabilityThresholds } = policy;
   if (user.score === null ? suitabilityRequired : user.score < suitabilityThresholds.blockBelow)
     return "SUITABILITY_REQUIRED";

@@ -80,7 +80,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the trade limit excludes its own value",
-    file: "src/engine/fill.ts",
+    file: "src/engine/admission.ts",
     right: "if (amountMicro > limitFromUsd(policy.maxTradeUsd))",
     wrong: "if (amountMicro >= limitFromUsd(policy.maxTradeUsd))",
   },
