@@ -26,7 +26,7 @@ let onHeard = (): void => {};
  * Twenty widgets on a page have one user, whom the server is asked about once: each waits for its turn, asks the others, and
  * the server when none of them knows. Where a browser has no locks (a page without TLS), each asks for itself.
  * @param isRepeat something about the user may have changed: only what is heard from now on counts
- * @throws what `ask` throws, of which the other widgets hear nothing
+ * @throws what `ask` throws; the other widgets do not hear it
  */
 export async function askOnce(user: string, isRepeat: boolean, ask: () => Promise<Eligible>): Promise<Eligible> {
   if (!("locks" in navigator)) return ask();
