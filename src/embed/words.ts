@@ -30,6 +30,7 @@ const MESSAGES: Readonly<Record<string, RefusalMessage>> = {
   MARKET_NOT_FOUND: "noMarket",
   KYC_REQUIRED: "identity",
   ACCOUNT_RESTRICTED: "restricted",
+  JURISDICTION_UNKNOWN: "residence",
   JURISDICTION_BLOCKED: "jurisdiction",
   SUITABILITY_REQUIRED: "suitability",
   INSUFFICIENT_FUNDS: "funds",
@@ -55,8 +56,8 @@ const MESSAGES: Readonly<Record<string, RefusalMessage>> = {
 /** What helps after a refusal. */
 const HELP: Readonly<Record<string, Offer>> = {
   KYC_REQUIRED: "verify",
-  // An unknown residence is refused like a blocked one; the identity check supplies it.
-  JURISDICTION_BLOCKED: "verify",
+  // The identity check supplies an unknown residence.
+  JURISDICTION_UNKNOWN: "verify",
   SUITABILITY_REQUIRED: "suitability",
   INSUFFICIENT_FUNDS: "deposit",
   USER_REQUIRED: "signin",
@@ -82,6 +83,7 @@ const AT_THE_DOOR: readonly string[] = [
 const OF_THE_USER: readonly string[] = [
   "KYC_REQUIRED",
   "ACCOUNT_RESTRICTED",
+  "JURISDICTION_UNKNOWN",
   "JURISDICTION_BLOCKED",
   "SUITABILITY_REQUIRED",
 ];
@@ -101,7 +103,7 @@ export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
   const limit = LIMIT.exec(message)?.[1];
   const needsLimit = name === "maxTrade" || name === "exposure";
   return {
-    text: `${message}.`.replace(/\.\.$/, "."),
+    text: message.replace(/\.?$/, "."),
     ...(name && (limit || !needsLimit) && { key: `refusal.${name}`, offer: HELP[code] }),
     ...(needsLimit && limit && { values: { limit } }),
     ...(retryAfterSec > 0 && { waitSec: retryAfterSec }),

@@ -1,5 +1,6 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import type { Side } from "../../domain/market/market.ts";
+import { toneOf } from "../../locales/formats.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/viewer.ts";
@@ -105,7 +106,7 @@ export function OwnResult({ usd }: { usd: number }) {
   const key = cents > 0 ? "market.youWon" : cents < 0 ? "market.youLost" : "market.youEven";
   return (
     <p>
-      <b data-pm="own-result" class={cents > 0 ? "gain" : cents < 0 ? "loss" : ""}>
+      <b data-pm="own-result" class={toneOf(usd)}>
         {say(key, { amount: dollars(Math.abs(usd)) })}
       </b>
     </p>
