@@ -11,11 +11,6 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
-/** The same for intervals between two processes of a machine: all of them read one clock. */
-export function machineMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
-
 /** An instant in the API's format. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();

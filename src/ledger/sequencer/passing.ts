@@ -242,7 +242,10 @@ class Link<Request, Answer> implements Listener<Answer> {
     this.#stopWatching = null;
     if (this.#waiting.size === 0) return;
     const silentMs = this.#options.monotonic() - this.#heardAt;
-    if (silentMs >= SILENCE_MS) return this.lost();
+    if (silentMs >= SILENCE_MS) {
+      this.lost();
+      return;
+    }
     // At least a millisecond: a timer may fire slightly early, and would be set again and again.
     this.#stopWatching = this.#options.after(Math.max(SILENCE_MS - silentMs, 1), () => this.#watch());
   }

@@ -4,13 +4,13 @@ import { basename } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Seal } from "../../domain/audit/audit-link.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
-import { machineMs } from "../../domain/time/clock.ts";
 import type { Leader, Listener } from "../../ledger/sequencer/passing.ts";
 import { serverSockets } from "../../state/server-sockets.ts";
 import { frameOf, onFrames } from "./frames.ts";
 import {
   heardReply,
   isProof,
+  machineMs,
   NONCE_HEADER,
   type Passage,
   PROOF_HEADER,

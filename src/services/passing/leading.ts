@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
-import { machineMs } from "../../domain/time/clock.ts";
 import type { Head } from "../../ledger/commit.ts";
 import { CalledBack } from "../../ledger/sequencer/faults.ts";
 import { LATEST_DECISION_MS, type Passed } from "../../ledger/sequencer/passing.ts";
 import { frameOf, onFrames } from "./frames.ts";
 import {
   isProof,
+  machineMs,
   NONCE_HEADER,
   type Passage,
   PROOF_HEADER,

@@ -23,9 +23,14 @@ export interface TradeAnswer {
   seal: Seal | undefined;
 }
 
+/** Milliseconds that never move back, by the one clock that all processes of this machine read. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** From a follower to its leader. */
 export interface Passage {
-  /** By the machine's clock, which both processes read. */
+  /** See `machineMs`. */
   sentAt: number;
   passed: readonly Passed<TradeRequest>[];
 }

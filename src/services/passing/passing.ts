@@ -1,4 +1,3 @@
-import { monotonicMs } from "../../domain/time/clock.ts";
 import type { Journal } from "../../ledger/journal.ts";
 import { later } from "../../ledger/sequencer/database-clock.ts";
 import { Passing } from "../../ledger/sequencer/passing.ts";
@@ -38,7 +37,7 @@ export function passTrades({
       );
       return new Set(unkeyed.filter(({ command }) => ids.has(command.id)));
     },
-    monotonic: monotonicMs,
+    monotonic: () => performance.now(),
     after: later,
     defer: setImmediate,
   });
