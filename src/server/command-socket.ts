@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { FACTS_PATH, type ServerFacts } from "../contract/server-facts.ts";
-import type { Leading } from "../services/passing/leading.ts";
+import type { Leading } from "../services/markets/passing/leading.ts";
 import { createServersFolder, newSocketName, serverSockets } from "../state/server-sockets.ts";
 import { commandSockets } from "./exchange.ts";
 import { type OpsPage, sendPage } from "./observe/ops-listener.ts";

@@ -12,7 +12,7 @@ import type { RecordWatch } from "./audit/record-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
-import type { TradeAnswer, TradeRequest } from "./passing/messages.ts";
+import type { TradeAnswer, TradeRequest } from "./markets/passing/messages.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 

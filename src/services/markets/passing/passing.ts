@@ -1,8 +1,8 @@
-import type { Journal } from "../../ledger/journal.ts";
-import { later } from "../../ledger/sequencer/database-clock.ts";
-import { Passing } from "../../ledger/sequencer/passing.ts";
-import type { Reader } from "../../postgres/pool.ts";
-import { storedTrades } from "../../queries/traders/orders.ts";
+import type { Journal } from "../../../ledger/journal.ts";
+import { later } from "../../../ledger/sequencer/database-clock.ts";
+import { Passing } from "../../../ledger/sequencer/passing.ts";
+import type { Reader } from "../../../postgres/pool.ts";
+import { storedTrades } from "../../../queries/traders/orders.ts";
 import { type FollowingOptions, findLeader } from "./following.ts";
 import type { TradeAnswer, TradeRequest } from "./messages.ts";
 

@@ -4,14 +4,14 @@ import { createServer, type IncomingHttpHeaders, request, type Server } from "no
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { auditKey } from "../../../src/domain/audit/seal.ts";
-import { Fault } from "../../../src/domain/fault.ts";
-import { CalledBack } from "../../../src/ledger/sequencer/faults.ts";
-import type { Leader, Listener } from "../../../src/ledger/sequencer/passing.ts";
-import { findLeader } from "../../../src/services/passing/following.ts";
-import { Leading } from "../../../src/services/passing/leading.ts";
-import type { TradeAnswer, TradeRequest } from "../../../src/services/passing/messages.ts";
-import { createServersFolder } from "../../../src/state/server-sockets.ts";
+import { auditKey } from "../../../../src/domain/audit/seal.ts";
+import { Fault } from "../../../../src/domain/fault.ts";
+import { CalledBack } from "../../../../src/ledger/sequencer/faults.ts";
+import type { Leader, Listener } from "../../../../src/ledger/sequencer/passing.ts";
+import { findLeader } from "../../../../src/services/markets/passing/following.ts";
+import { Leading } from "../../../../src/services/markets/passing/leading.ts";
+import type { TradeAnswer, TradeRequest } from "../../../../src/services/markets/passing/messages.ts";
+import { createServersFolder } from "../../../../src/state/server-sockets.ts";
 
 const KEY = auditKey("the tenant's audit secret");
 const TRADE: TradeRequest = {

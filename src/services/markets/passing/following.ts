@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { basename } from "node:path";
 import type { Duplex } from "node:stream";
-import type { Seal } from "../../domain/audit/audit-link.ts";
-import type { AuditKey } from "../../domain/audit/seal.ts";
-import type { Leader, Listener } from "../../ledger/sequencer/passing.ts";
-import { serverSockets } from "../../state/server-sockets.ts";
+import type { Seal } from "../../../domain/audit/audit-link.ts";
+import type { AuditKey } from "../../../domain/audit/seal.ts";
+import type { Leader, Listener } from "../../../ledger/sequencer/passing.ts";
+import { serverSockets } from "../../../state/server-sockets.ts";
 import { frameOf, onFrames } from "./frames.ts";
 import {
   heardReply,

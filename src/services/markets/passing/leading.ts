@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Duplex } from "node:stream";
-import type { AuditKey } from "../../domain/audit/seal.ts";
-import { Fault } from "../../domain/fault.ts";
-import type { Head } from "../../ledger/commit.ts";
-import { CalledBack } from "../../ledger/sequencer/faults.ts";
-import { LATEST_DECISION_MS, type Passed } from "../../ledger/sequencer/passing.ts";
+import type { AuditKey } from "../../../domain/audit/seal.ts";
+import { Fault } from "../../../domain/fault.ts";
+import type { Head } from "../../../ledger/commit.ts";
+import { CalledBack } from "../../../ledger/sequencer/faults.ts";
+import { LATEST_DECISION_MS, type Passed } from "../../../ledger/sequencer/passing.ts";
 import { frameOf, onFrames } from "./frames.ts";
 import {
   isProof,

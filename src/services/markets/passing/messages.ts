@@ -1,10 +1,10 @@
-import type { Idempotency } from "../../domain/access/idempotency.ts";
-import type { Seal } from "../../domain/audit/audit-link.ts";
-import { isSameMac } from "../../domain/audit/hmac.ts";
-import type { AuditKey } from "../../domain/audit/seal.ts";
-import { Fault, type FaultCode } from "../../domain/fault.ts";
-import type { Command } from "../../engine/commands.ts";
-import type { Passed, Reply } from "../../ledger/sequencer/passing.ts";
+import type { Idempotency } from "../../../domain/access/idempotency.ts";
+import type { Seal } from "../../../domain/audit/audit-link.ts";
+import { isSameMac } from "../../../domain/audit/hmac.ts";
+import type { AuditKey } from "../../../domain/audit/seal.ts";
+import { Fault, type FaultCode } from "../../../domain/fault.ts";
+import type { Command } from "../../../engine/commands.ts";
+import type { Passed, Reply } from "../../../ledger/sequencer/passing.ts";
 
 /** A trade that any server of the tenant can decide. Its caller has been checked. */
 export interface TradeRequest {
