@@ -12,6 +12,9 @@ rmSync(new URL("dist/", root), { recursive: true, force: true });
 const compiler = fileURLToPath(new URL("node_modules/typescript/bin/tsc", root));
 execFileSync(process.execPath, [compiler, "-p", fileURLToPath(new URL("tsconfig.json", root))], { stdio: "inherit" });
 await buildAssets(root);
+// Plain data that takes all schemas to compute.
+const { wireFacts } = await import("../dist/contract/wire-facts.js");
+write("contract/wire-facts.js", `export const wireFacts = ${JSON.stringify(wireFacts)};\n`);
 const { schemaDocument } = await import("../dist/app/schema-documents.js");
 write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
 const { buildDocs, buildSite } = await import("./docs.js");

@@ -1,4 +1,4 @@
-import { jsonSchemaOf } from "../config/schema/schema-guide.ts";
+import { jsonSchemaOf } from "../config/schema/file-schemas.ts";
 
 /** The JSON Schema (draft-07) of an operator's file, by default the tenant file, or the service's OpenAPI document. */
 export async function schemaDocument(of: string | undefined): Promise<object> {

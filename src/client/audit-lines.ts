@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AUDIT_LINES } from "../contract/operation.ts";
-import { operations } from "../contract/operations.ts";
+import { AUDIT_LINES } from "../contract/constants.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
 import { isLoopback } from "../domain/access/networks.ts";
 import { Fault } from "../domain/fault.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
@@ -21,7 +21,7 @@ export async function auditLinesOf(
   after: bigint,
 ): Promise<AsyncIterable<string>> {
   const { url, apiKey, fetch: request, onWait } = options;
-  const target = `${url.replace(/\/+$/, "")}${operations.listAudit.path}?after=${after}`;
+  const target = `${url.replace(/\/+$/, "")}${wireFacts.listAudit.path}?after=${after}`;
   const headers = {
     "x-api-key": apiKey,
     accept: `${AUDIT_LINES}, application/json;q=0.5`,

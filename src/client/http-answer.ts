@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { type OperationId, operations } from "../contract/operations.ts";
+import type { OperationId } from "../contract/operations.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault, type FaultCode, isFaultCode } from "../domain/fault.ts";
 import { isMapping } from "../domain/json/mapping.ts";
@@ -39,10 +39,10 @@ export function faultFrom(response: Fetched, body: unknown): Fault {
  * its fields. A server of another version may lack some fields and have others.
  */
 export function isResultOf(id: OperationId, body: unknown): boolean {
-  const { output } = operations[id];
-  if ("paged" in operations[id] || output instanceof z.ZodArray) return Array.isArray(body);
-  if (!(output instanceof z.ZodObject)) return body !== undefined;
-  return isMapping(body) && Object.keys(output.shape).some((field) => Object.hasOwn(body, field));
+  const { answers } = wireFacts[id];
+  if (answers === "list") return Array.isArray(body);
+  if (answers === "anything") return body !== undefined;
+  return isMapping(body) && answers.some((field) => Object.hasOwn(body, field));
 }
 
 const CODES: Readonly<Record<number, FaultCode>> = {

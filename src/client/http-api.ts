@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Operation } from "../contract/operation.ts";
-import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import type { Api, OperationId } from "../contract/operations.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
 import { fingerprintOf, type RelativeTimes } from "../domain/access/idempotency.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
@@ -52,9 +52,10 @@ const RECONNECT_PAUSES_MS = [200, 1000];
 export function httpApi(options: HttpApiOptions): Api {
   const server = options.url.replace(/\/+$/, "");
   const pace = new Pace(options);
-  const methods = operationIds.map((id) => [
+  const methods = Object.keys(wireFacts).map((id) => [
     id,
-    (input: Record<string, unknown>, named?: string) => new Call(server, id, options, pace).run(input, named),
+    (input: Record<string, unknown>, named?: string) =>
+      new Call(server, id as OperationId, options, pace).run(input, named),
   ]);
   return Object.fromEntries(methods) as Api;
 }
@@ -73,7 +74,7 @@ class Call {
     this.#id = id;
     this.#options = options;
     this.#pace = pace;
-    this.#idempotencyKey = "writes" in operations[id] ? (options.idempotencyKey ?? randomUUID()) : undefined;
+    this.#idempotencyKey = wireFacts[id].writes ? (options.idempotencyKey ?? randomUUID()) : undefined;
   }
 
   /** @param named the fingerprint of the request, if the input differs in a repeat */
@@ -86,8 +87,7 @@ class Call {
         await this.#pace.wait();
         const { response, body } = await this.#send(request, headers);
         if (response.status !== 429) this.#pace.note(response);
-        if (response.ok || ("health" in operations[this.#id] && response.status === 503))
-          return this.#result(response, body);
+        if (response.ok || (wireFacts[this.#id].health && response.status === 503)) return this.#result(response, body);
         const fault = this.#faultFrom(response, body);
         if (response.status === 429 && waits < MAX_RATE_LIMIT_WAITS) {
           waits += 1;
@@ -117,7 +117,7 @@ class Call {
     if (fingerprint !== undefined) headers["idempotency-fingerprint"] = fingerprint;
     // A header contains bytes, and the server reads them as UTF-8, because an operator writes in any script.
     if (reason !== undefined) headers["audit-reason"] = Buffer.from(reason).toString("latin1");
-    const operation: Operation = operations[this.#id];
+    const operation = wireFacts[this.#id];
     if (operation.temporary && policyTtlSec !== undefined) headers["policy-ttl"] = String(policyTtlSec);
     if (userToken && (operation.auth === "user" || operation.optionalUser))
       headers.authorization = `Bearer ${await userToken()}`;
@@ -159,7 +159,7 @@ class Call {
       throw new Fault("UNREACHABLE", `${this.#server} does not answer like a pmctl server: its answer is ${isOther}`);
     const seal = sealOf(response);
     if (seal) this.#options.onSealed?.(seal);
-    if (!("paged" in operations[this.#id])) return body;
+    if (!wireFacts[this.#id].paged) return body;
     return { items: body, nextCursor: response.headers.get("next-cursor") };
   }
 

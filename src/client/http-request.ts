@@ -1,6 +1,5 @@
-import type { Operation } from "../contract/operation.ts";
 import type { OperationId } from "../contract/operations.ts";
-import { operationIds, operations } from "../contract/operations.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
 import { Fault } from "../domain/fault.ts";
 
 /** A request in the form of `fetch`. */
@@ -13,7 +12,9 @@ export interface WireRequest {
 
 /** `GET /v1/markets/trending` would answer `GET /v1/markets/:id` with "trending" as its id. */
 const fixedRoutes = new Set(
-  operationIds.map((id) => `${operations[id].method} ${operations[id].path}`).filter((route) => !route.includes(":")),
+  Object.values(wireFacts)
+    .map(({ method, path }) => `${method} ${path}`)
+    .filter((route) => !route.includes(":")),
 );
 
 /**
@@ -23,7 +24,7 @@ const fixedRoutes = new Set(
  * another operation
  */
 export function wireRequest(id: OperationId, input: Readonly<Record<string, unknown>>): WireRequest {
-  const { method, path, input: schema, inQuery }: Operation = operations[id];
+  const { method, path, takes, inQuery } = wireFacts[id];
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name);
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => pathSegment(path, name, input[name]));
   if (names.length > 0 && fixedRoutes.has(`${method} ${filled}`)) throw unroutable(path);
@@ -34,7 +35,7 @@ export function wireRequest(id: OperationId, input: Readonly<Record<string, unkn
     return { method, target: query === "" ? filled : `${filled}?${query}`, body: undefined };
   }
   // An operation without further input sends no body.
-  const takesBody = Object.keys(schema.shape).some((name) => !names.includes(name));
+  const takesBody = takes.some((name) => !names.includes(name));
   return { method, target: filled, body: takesBody ? JSON.stringify(Object.fromEntries(rest)) : undefined };
 }
 

@@ -1,5 +1,5 @@
-import type { Operation } from "../contract/operation.ts";
-import { type Api, type OperationId, operationIds, operations } from "../contract/operations.ts";
+import { type Api, type OperationId, operationIds } from "../contract/operations.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
 import {
   fingerprintOf,
   type Idempotency,
@@ -46,10 +46,10 @@ function idempotencyOf(
   { user, policyTtlMs }: Caller,
   { key, adminKey, relativeTimes }: LocalKey,
 ): Idempotency | undefined {
-  const { writes, auth, optionalUser, temporary }: Operation = operations[id];
+  const { writes, auth, optionalUser, temporary } = wireFacts[id];
   if (!writes) return undefined;
   const { method, target, body = "" } = wireRequest(id, input);
-  const actsForUser = auth === "user" || optionalUser === true;
+  const actsForUser = auth === "user" || optionalUser;
   const { caller, onBehalfOf } = keyHolder(
     adminKey === undefined ? undefined : { type: "admin", name: adminKey },
     actsForUser ? user?.id : undefined,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Agent, ClientRequest, IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { FACTS_PATH, ServerFacts } from "../contract/server-facts.ts";
+import { FACTS_PATH, isServerFacts, type ServerFacts } from "../contract/server-facts.ts";
 import { parseJson } from "../domain/json/parse-json.ts";
 import type { Fetch, Fetched, FetchOptions } from "./fetch.ts";
 
@@ -114,7 +114,8 @@ export async function askFacts(path: string): Promise<ServerFacts | "gone" | "si
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const answer = await socketFetch(path)(`http://localhost${FACTS_PATH}`, { redirect: "error", signal });
-    return ServerFacts.safeParse(parseJson(await answer.text())).data ?? "gone";
+    const facts = parseJson(await answer.text());
+    return isServerFacts(facts) ? facts : "gone";
   } catch {
     return signal.aborted ? "silent" : "gone";
   }

@@ -4,9 +4,9 @@ import { ANCHOR_HEAD_BYTES, beginsAsAnchors } from "../domain/audit/anchor-text.
 import { isBelow, isReserved, realPlace } from "./bounded-file.ts";
 import type { Finding, Problem } from "./config-error.ts";
 import { isErrno } from "./environment.ts";
-import { OPERATOR_FILE } from "./operator-file.ts";
 import type { Draft } from "./rules.ts";
-import { statedTargets } from "./schema/audit-schema.ts";
+import { statedTargets } from "./schema/anchor-places.ts";
+import { OPERATOR_FILE } from "./selection/names.ts";
 import type { TenantConfig } from "./tenant-config.ts";
 import { isMarketFile } from "./tenant-files/market-walk.ts";
 
@@ -111,4 +111,11 @@ function headOf(file: string): string | undefined {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** The absolute paths of the files that store a tenant's anchors. */
+export function anchorFilesOf({ audit, source }: TenantConfig): string[] {
+  return statedTargets(audit).flatMap(({ target }) =>
+    "file" in target ? [resolve(source.directory, target.file)] : [],
+  );
 }

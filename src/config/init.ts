@@ -6,8 +6,8 @@ import { Fault } from "../domain/fault.ts";
 import { type FieldRow, POLICY_FIELDS, rowOf } from "../domain/policy/fields.ts";
 import { unlessUnsound } from "./config-error.ts";
 import { environmentPrefix, isErrno } from "./environment.ts";
+import { schemaFiles } from "./schema/file-schemas.ts";
 import { BaseUrl } from "./schema/scalars.ts";
-import { schemaFiles } from "./schema/schema-guide.ts";
 import { loadTenantFile } from "./tenant-file.ts";
 import { openWorkspace, problemOfTenant, tenantPath } from "./workspace.ts";
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { isMissing, onePerPlace, yamlSentence } from "../contract/issue-sentence.ts";
 import { nearest } from "../domain/nearest.ts";
 import { DIAGNOSTIC_CODES, type DiagnosticCode, type Finding, formatPath, type Path } from "./config-error.ts";
-import { isAnchorPlace } from "./schema/audit-schema.ts";
+import { isAnchorPlace } from "./schema/anchor-places.ts";
 import { LITERAL } from "./schema/scalars.ts";
 import type { SchemaGuide } from "./schema/schema-guide.ts";
 

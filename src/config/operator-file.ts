@@ -3,14 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import { nearest } from "../domain/nearest.ts";
 import { displayPath, readConfigFile } from "./bounded-file.ts";
 import { ConfigError, fileProblem } from "./config-error.ts";
-import { decode } from "./issues.ts";
-import { type OperatorFile, OperatorFileSchema, type SecretGrants } from "./schema/operator-schema.ts";
-import { guideTo } from "./schema/schema-guide.ts";
+import { decodeFile, guideTo, keepDecoded } from "./schema/files.ts";
+import type { OperatorFile, SecretGrants } from "./schema/operator-schema.ts";
+import { OPERATOR_FILE } from "./selection/names.ts";
 import { openWorkspace, tenantPath } from "./workspace.ts";
-import { YamlSource } from "./yaml/yaml-source.ts";
-
-/** The name of the operator's file in messages. */
-export const OPERATOR_FILE = "pmctl.yaml";
+import { keepValue, readYaml, type Yaml } from "./yaml/read-yaml.ts";
 
 /** What a tenant's file may refer to beyond its own folder and variables, and where its secrets may be sent. */
 export interface SecretBounds {
@@ -32,9 +29,10 @@ export interface SecretBounds {
  */
 export function secretBounds(tenantDirectory: string, tenant: string): SecretBounds {
   const directory = dirname(dirname(tenantDirectory));
-  const { secrets, tenants } = readOperatorFile(directory)?.grants ?? OperatorFileSchema.parse({ version: 1 });
+  const stated = readOperatorFile(directory)?.grants;
+  const tenants = stated?.tenants ?? {};
   const grants: SecretGrants[] = [
-    secrets,
+    ...(stated ? [stated.secrets] : []),
     ...(Object.hasOwn(tenants, tenant) ? [tenants[tenant] as SecretGrants] : []),
   ];
   return {
@@ -69,7 +67,7 @@ export function strayGrants(directory: string): string[] {
 
 interface Granted {
   grants: OperatorFile;
-  yaml: YamlSource;
+  yaml: Yaml;
 }
 
 /** The last file parsed: a command on hundreds of tenants reads their grants from one long file. */
@@ -86,10 +84,12 @@ function readOperatorFile(directory: string): Granted | undefined {
 
 function parseOperatorFile(text: string, file: string): Granted {
   const guide = guideTo("operator");
-  const yaml = new YamlSource(text, file, guide);
+  const yaml = readYaml(text, file, guide);
   if (yaml.syntaxProblems.length > 0) throw new ConfigError(yaml.syntaxProblems);
   if (yaml.value === null) throw new ConfigError([fileProblem(yaml.file, "is empty: it needs at least version: 1")]);
-  const { data, findings } = decode(OperatorFileSchema, yaml.value, { guide });
+  const { data, findings } = decodeFile("operator", yaml);
   if (findings) throw new ConfigError(yaml.problems(findings));
+  keepValue(yaml);
+  keepDecoded("operator", yaml.sha256, data);
   return { grants: data, yaml };
 }

@@ -4,7 +4,7 @@ import type { Scope } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError, type Finding } from "./config-error.ts";
 import { ALLOW_EXEC, type Environment } from "./environment.ts";
-import { type StatedTarget, statedTargets } from "./schema/audit-schema.ts";
+import { type StatedTarget, statedTargets } from "./schema/anchor-places.ts";
 import type { StatedDatabaseUrl } from "./schema/database-schema.ts";
 import type { SecretReference } from "./schema/scalars.ts";
 import { databaseUrl } from "./secrets/database-url.ts";
@@ -276,11 +276,4 @@ function ofSources(
 
 function byName<Value>(entries: [name: string, value: Value][]): Record<string, Value> {
   return Object.fromEntries(entries);
-}
-
-/** The absolute paths of the files that store a tenant's anchors. */
-export function anchorFilesOf({ audit, source }: TenantConfig): string[] {
-  return statedTargets(audit).flatMap(({ target }) =>
-    "file" in target ? [resolve(source.directory, target.file)] : [],
-  );
 }

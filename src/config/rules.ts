@@ -8,7 +8,7 @@ import { mergeColors, type StatedColors } from "../domain/theme/stated-theme.ts"
 import { BUILT_IN, type ColorToken, type Scheme } from "../domain/theme/tokens.ts";
 import type { Finding, Path } from "./config-error.ts";
 import { servedHosts } from "./hosts.ts";
-import { statedTargets } from "./schema/audit-schema.ts";
+import { statedTargets } from "./schema/anchor-places.ts";
 import type { TenantFile } from "./schema/schema.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 import { marketFilesStayBelow } from "./tenant-files/market-walk.ts";

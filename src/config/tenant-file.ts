@@ -4,17 +4,25 @@ import { feedCatalogue } from "../domain/feeds/feed.ts";
 import { anchorFilesAreTheirOwn } from "./anchor-files.ts";
 import { readConfigFile } from "./bounded-file.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
-import { decode } from "./issues.ts";
+import { onDemand } from "./on-demand.ts";
 import { secretBounds } from "./operator-file.ts";
 import { type Draft, RULES } from "./rules.ts";
-import { TenantFileSchema } from "./schema/schema.ts";
-import { guideTo } from "./schema/schema-guide.ts";
+import { decodeFile, guideTo, keepDecoded } from "./schema/files.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
 import type { Labels } from "./selection/selector.ts";
 import type { TenantConfig } from "./tenant-config.ts";
-import { checkMarketFiles, type PlacedMarket } from "./tenant-files/market-files.ts";
-import { checkMessageFiles, unknownLocale } from "./tenant-files/message-files.ts";
+import type { PlacedMarket } from "./tenant-files/market-files.ts";
 import { LayeredSource } from "./yaml/layers.ts";
+
+const marketFiles = onDemand<typeof import("./tenant-files/market-files.ts")>(
+  import.meta.url,
+  "./tenant-files/market-files",
+);
+const messageFiles = onDemand<typeof import("./tenant-files/message-files.ts")>(
+  import.meta.url,
+  "./tenant-files/message-files",
+);
+const tenantSchema = onDemand<typeof import("./schema/schema.ts")>(import.meta.url, "./schema/schema");
 
 /** A tenant with the markets that its files declare. */
 export interface Tenant {
@@ -31,12 +39,11 @@ export function loadTenant(file: string): Tenant {
   const { config, draft, problems, source } = checkTenantFile(readConfigFile(file), file);
   const locate = (findings: readonly Finding[]) => source.problems(findings);
   const feeds = feedsThatSettle(draft);
-  const { markets, problems: ofMarkets } = checkMarketFiles(dirname(file), draft.markets?.files ?? [], {
-    locate,
-    feeds,
-  });
+  const patterns = draft.markets?.files ?? [];
+  const { markets, problems: ofMarkets } = marketFiles().checkMarketFiles(dirname(file), patterns, { locate, feeds });
   const { directory, roots } = source;
   const { locale, messages = {} } = draft.embed ?? {};
+  const { checkMessageFiles, unknownLocale } = messageFiles();
   const ofMessages = [
     ...locate(unknownLocale(locale, messages)),
     ...checkMessageFiles(messages, { directory, roots, locate }).problems,
@@ -106,7 +113,7 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
       source,
     };
 
-  const { data, findings = [] } = decode(TenantFileSchema, source.value, { guide });
+  const { data, findings = [] } = decodeFile("tenant", source);
   const draft: Draft = data ?? soundSections(source.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
   findings.push(
@@ -116,6 +123,8 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
     ...anchorFilesAreTheirOwn(draft, file, source),
   );
   if (!data || findings.length > 0) return { draft, problems: source.problems(findings), source };
+  source.keep();
+  keepDecoded("tenant", source.sha256, data);
   const config = { ...data, name: data.name ?? tenant, rateLimit: rateLimitOf(data, source.value), source };
   return { config, draft, problems: [], source };
 }
@@ -134,7 +143,7 @@ function rateLimitOf(
 /** The sections that are valid on their own, so that one bad value does not hide the findings of rules elsewhere. */
 function soundSections(value: unknown): Draft {
   if (typeof value !== "object" || value === null) return {};
-  const sections = Object.entries<z.ZodType>(TenantFileSchema.shape).flatMap(([name, schema]) => {
+  const sections = Object.entries<z.ZodType>(tenantSchema().TenantFileSchema.shape).flatMap(([name, schema]) => {
     const parsed = schema.safeParse((value as Record<string, unknown>)[name]);
     return parsed.success ? [[name, parsed.data]] : [];
   });

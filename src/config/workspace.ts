@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Fault } from "../domain/fault.ts";
 import { defaultTenant } from "./environment.ts";
-import { TenantId } from "./schema/scalars.ts";
+import { TENANT_ID } from "./selection/names.ts";
 import {
   DEMO_TENANT,
   demoRuns,
@@ -37,8 +37,7 @@ export function openWorkspace(directory: string = operatorDirectory()): Workspac
 
 /** Why a text cannot be a tenant's id; undefined if it can. */
 export function problemOfTenant(tenant: string): string | undefined {
-  const id = TenantId.safeParse(tenant);
-  return id.success ? undefined : `A tenant's id ${id.error.issues[0]?.message} (got ${quoted(tenant)})`;
+  return TENANT_ID.pattern.test(tenant) ? undefined : `A tenant's id ${TENANT_ID.rule} (got ${quoted(tenant)})`;
 }
 
 /** Quotes in printable ASCII, because a folder's name may contain anything. */

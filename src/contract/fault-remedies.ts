@@ -11,6 +11,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
     "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",
   ACCOUNT_RESTRICTED: "Read who restricted the account and why. An operator lifts it: `pmctl user release`.",
+  JURISDICTION_UNKNOWN:
+    "Let the identity provider's event or the user's token name the user's country, as a code of ISO 3166.",
   JURISDICTION_BLOCKED:
     "Correct the user's place if it is wrong. `policy.jurisdictions` lists where trading is allowed.",
   SUITABILITY_REQUIRED: "Let the user answer the assessment: `POST /v1/suitability`.",

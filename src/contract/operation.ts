@@ -87,9 +87,6 @@ export function isPublicRead({ method, auth }: Pick<Operation, "method" | "auth"
   return method === "GET" && auth === "public";
 }
 
-/** The media type of an answer in lines of JSON. */
-export const AUDIT_LINES = "application/x-ndjson";
-
 export const NoInput = z.object({});
 
 /** The fields that the row of a read may omit. */

@@ -1,5 +1,6 @@
+import { STREAM_MARKETS } from "../contract/constants.ts";
 import { inOrderOf } from "../contract/encode.ts";
-import { STREAM_MARKETS, type StreamEvents, streamEvents } from "../contract/resources/stream.ts";
+import { type StreamEvents, streamEvents } from "../contract/resources/stream.ts";
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { pricesOf, statusAt } from "../domain/market/market.ts";

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { anchorWarnings } from "../../src/config/anchor-files.ts";
+import { anchorFilesOf, anchorWarnings } from "../../src/config/anchor-files.ts";
 import { headlineOf } from "../../src/config/config-error.ts";
-import { anchorFilesOf, resolveTenant } from "../../src/config/resolve-tenant.ts";
+import { resolveTenant } from "../../src/config/resolve-tenant.ts";
 import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { complaints, configErrorOf, directoryWith, parse, problemsOf, tenantText } from "./support.ts";
 

@@ -15,7 +15,7 @@ function folderWith(program: string, script: string, files: Record<string, strin
   const directory = directoryWith({ [`bin/${program}`]: `#!/bin/sh\n${script}\n`, ...files });
   chmodSync(join(directory, "bin", program), 0o755);
   const own = { PATH: `${join(directory, "bin")}:/usr/bin:/bin` };
-  return { directory, own, environment: { ...own, PMCTL_ALLOW_EXEC: "1", TOKEN: "t-1" }, where: WHERE };
+  return { directory, own, environment: { ...own, PMCTL_ALLOW_EXEC: "1", TOKEN: "t-1" }, where: () => WHERE };
 }
 
 function refusal(reference: SecretReference, context: Parameters<typeof resolveSecret>[1]): Fault {
@@ -153,7 +153,7 @@ describe("a secret file", () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
     try {
       const read = (mode: number) =>
-        resolveSecret({ file: "secret" }, { environment: {}, directory: directoryWithMode(mode), where: WHERE });
+        resolveSecret({ file: "secret" }, { environment: {}, directory: directoryWithMode(mode), where: () => WHERE });
       expect(read(0o600)).toBe("value");
       expect(warn).not.toHaveBeenCalled();
       expect(read(0o644)).toBe("value");
@@ -166,7 +166,10 @@ describe("a secret file", () => {
   });
 
   test("that everybody may change is refused", () => {
-    const fault = refusal({ file: "secret" }, { environment: {}, directory: directoryWithMode(0o666), where: WHERE });
+    const fault = refusal(
+      { file: "secret" },
+      { environment: {}, directory: directoryWithMode(0o666), where: () => WHERE },
+    );
     expect(fault.message).toContain("the secret file secret is writable for every user of this machine");
   });
 });

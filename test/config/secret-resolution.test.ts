@@ -7,7 +7,7 @@ import { loadTenantFile } from "../../src/config/tenant-file.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { complaints, configErrorOf, directoryWith, tenantText } from "./support.ts";
 
-const CONTEXT = { environment: {}, directory: "/nowhere", where: "tenants/acme/tenant.yaml:7" };
+const CONTEXT = { environment: {}, directory: "/nowhere", where: () => "tenants/acme/tenant.yaml:7" };
 
 /** Values for everything that `tenantText()` refers to. */
 const ENVIRONMENT = {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError, DIAGNOSTIC_CODES, type DiagnosticCode, fileProblem } from "../../src/config/config-error.ts";
 import { decode } from "../../src/config/issues.ts";
+import { jsonSchemaOf } from "../../src/config/schema/file-schemas.ts";
+import { guideTo } from "../../src/config/schema/files.ts";
 import { FleetFileSchema } from "../../src/config/schema/fleet-schema.ts";
+import type { JsonSchema } from "../../src/config/schema/json-schema.ts";
 import { MarketEntrySchema } from "../../src/config/schema/market-schema.ts";
 import { OperatorFileSchema } from "../../src/config/schema/operator-schema.ts";
 import { TenantFileSchema } from "../../src/config/schema/schema.ts";
-import { guideTo, type JsonSchema, jsonSchemaOf } from "../../src/config/schema/schema-guide.ts";
 import { documentsWithOneMistake } from "../support/schema-places.ts";
 import { problemsOf, tenantText } from "./support.ts";
 

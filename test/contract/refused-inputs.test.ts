@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { JsonSchema } from "../../src/config/schema/schema-guide.ts";
+import type { JsonSchema } from "../../src/config/schema/json-schema.ts";
 import { type OperationId, operations } from "../../src/contract/operations.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { decodeInput } from "../../src/services/invoke.ts";

@@ -80,7 +80,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the trade limit excludes its own value",
-    file: "src/engine/fill.ts",
+    file: "src/engine/admission.ts",
     right: "if (amountMicro > limitFromUsd(policy.maxTradeUsd))",
     wrong: "if (amountMicro >= limitFromUsd(policy.maxTradeUsd))",
   },
@@ -104,9 +104,9 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a restriction does not stop withdrawals",
-    file: "src/engine/funding.ts",
-    right: 'if (draft.get("trader", traderId)?.restricted)',
-    wrong: 'if (draft.get("trader", traderId)?.restricted === null)',
+    file: "src/engine/admission.ts",
+    right: "if (trader) requireUnrestricted(trader, refuse);",
+    wrong: "if (trader?.restricted === null) requireUnrestricted(trader, refuse);",
   },
   {
     name: "unrealised results are rounded up",

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Prints } from "../../src/cli/output/fields.ts";
-import type { JsonSchema } from "../../src/config/schema/schema-guide.ts";
+import type { JsonSchema } from "../../src/config/schema/json-schema.ts";
 import { type FileKey, keysOfSchema } from "../../src/config/schema/schema-keys.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { cell, code, filledTable, row, table } from "./markdown.ts";

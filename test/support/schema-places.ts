@@ -1,4 +1,4 @@
-import type { JsonSchema } from "../../src/config/schema/schema-guide.ts";
+import type { JsonSchema } from "../../src/config/schema/json-schema.ts";
 
 type Path = readonly (string | number)[];
 

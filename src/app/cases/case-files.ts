@@ -3,7 +3,7 @@ import { displayPath, readConfigFile } from "../../config/bounded-file.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Problem } from "../../config/config-error.ts";
 import { decode } from "../../config/issues.ts";
 import { type Case, CaseSchema, MAX_CASES_PER_FILE, type Step } from "../../config/schema/case-schema.ts";
-import { guideTo } from "../../config/schema/schema-guide.ts";
+import { guideTo } from "../../config/schema/files.ts";
 import { checkMarketFile, type PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import { matchMarketFiles } from "../../config/tenant-files/market-walk.ts";
 import { YamlSource } from "../../config/yaml/yaml-source.ts";

@@ -1,6 +1,7 @@
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
-import { OPERATOR_FILE, strayGrants } from "../../config/operator-file.ts";
+import { strayGrants } from "../../config/operator-file.ts";
+import { OPERATOR_FILE } from "../../config/selection/names.ts";
 import { counted } from "../../domain/text.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { type Check, type Examined, type Finding, fail, ok, STANDING, skipped, warn } from "./check.ts";

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { OPERATOR_FILE } from "../../config/operator-file.ts";
+import { OPERATOR_FILE } from "../../config/selection/names.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { Fault } from "../../domain/fault.ts";
 import {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import ipaddr from "ipaddr.js";
-import { OPERATOR_FILE } from "../../config/operator-file.ts";
+import { OPERATOR_FILE } from "../../config/selection/names.ts";
 import type { Tenant } from "../../config/tenant-file.ts";
 import {
   containerArguments,

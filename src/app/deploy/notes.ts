@@ -1,5 +1,5 @@
 import { formatPath } from "../../config/config-error.ts";
-import { statedTargets } from "../../config/schema/audit-schema.ts";
+import { statedTargets } from "../../config/schema/anchor-places.ts";
 import { secretPlaces } from "../../config/secrets/secret-places.ts";
 import { describeReference } from "../../config/secrets/secrets.ts";
 import { requiredStandbys, type TenantConfig } from "../../config/tenant-config.ts";

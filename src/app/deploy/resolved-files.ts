@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type StatedTarget, statedTargets } from "../../config/schema/audit-schema.ts";
+import { type StatedTarget, statedTargets } from "../../config/schema/anchor-places.ts";
 import { MarketEntrySchema } from "../../config/schema/market-schema.ts";
 import { TenantFileSchema } from "../../config/schema/schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";

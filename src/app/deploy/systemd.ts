@@ -1,5 +1,5 @@
 import { dirname, join, relative, resolve } from "node:path";
-import { anchorFilesOf } from "../../config/resolve-tenant.ts";
+import { anchorFilesOf } from "../../config/anchor-files.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import {
   type Deployment,

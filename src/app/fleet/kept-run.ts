@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { readBounded, readConfigFile, UnusableFile } from "../../config/bounded-file.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { isErrno } from "../../config/environment.ts";
-import { FLEET_FILE } from "../../config/selection/fleet-file.ts";
+import { FLEET_FILE } from "../../config/selection/names.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import { tenantPath } from "../../config/workspace.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";

@@ -1,6 +1,6 @@
+import { anchorFilesOf } from "../../config/anchor-files.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { loadEnvironment } from "../../config/environment.ts";
-import { anchorFilesOf } from "../../config/resolve-tenant.ts";
 import type { StatedDatabaseUrl } from "../../config/schema/database-schema.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { databaseUrl } from "../../config/secrets/database-url.ts";
@@ -61,8 +61,10 @@ export function readDeclaredTenant(directory: string, id: string, file = tenantP
 function secretsOf({ source }: TenantConfig, directory: string): OperatorTenant["secret"] {
   const environment = loadEnvironment(directory);
   return (reference, path) => {
-    const { file, line, column } = source.positionOf(path);
-    const where = `${file}:${line}:${column}`;
+    const where = () => {
+      const { file, line, column } = source.positionOf(path);
+      return `${file}:${line}:${column}`;
+    };
     return resolveSecret(reference, { environment, directory: source.directory, roots: source.roots, where });
   };
 }

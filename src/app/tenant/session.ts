@@ -15,7 +15,6 @@ import { type DoorOptions, openDoor, type ServerDoor } from "./door.ts";
 import { auditSecretsOf, databaseUrlOf, type OperatorTenant, readOperatorTenant } from "./operator-tenant.ts";
 import { rememberingValues } from "./remember-values.ts";
 import { SeenValues } from "./seen-values.ts";
-import { mintUserToken, requireUserId } from "./user-token.ts";
 
 export interface SessionOptions extends DoorOptions {
   tenant?: string | undefined;
@@ -69,8 +68,10 @@ export async function openSession(
 }
 
 function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Recording): TenantSession {
-  const tokenOf = async (userId: string) =>
-    (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
+  const tokenOf = async (userId: string) => {
+    const { mintUserToken } = await import("./user-token.ts");
+    return (await mintUserToken(tenant, userId, TOKEN_LIFETIME_MS, wallClockMs())).token;
+  };
   return {
     tenant,
     services: undefined,
@@ -105,6 +106,7 @@ async function overDatabase(
     { localEvents },
     { onMismatch },
     { openLogLines },
+    { requireUserId },
   ] = await Promise.all([
     import("./tenant-database.ts"),
     import("./tenant-services.ts"),
@@ -113,6 +115,7 @@ async function overDatabase(
     import("../../client/local-events.ts"),
     import("../../services/answers.ts"),
     import("../../services/audit/audit-lines.ts"),
+    import("./user-token.ts"),
   ]);
   const { connection } = await openAsServer(tenant, databaseUrl);
   const opened = await openTenant({ ...commandOptions(tenant, connection, auditSecrets), viewBytes: 0 });

@@ -13,6 +13,7 @@ import { decimal, identifier, timeAgo, timeSpan, wholeNumber } from "../input/pa
 import { declined, mustAsk } from "../input/prompts.ts";
 import { cents, orDash, price, shares, time, usd } from "../output/cells.ts";
 import { instantColumn } from "../output/table.ts";
+import { userEligibility } from "./user-eligibility.ts";
 
 const theUser = (command: Command) => command.argument("<id>", "the user", identifier);
 
@@ -270,6 +271,7 @@ export const register = verbs(
   userPortfolio,
   userSession,
   userShow,
+  userEligibility,
   userRestrict,
   userRelease,
   userRevoke,

@@ -6,8 +6,8 @@ import { type DatabaseNode, TARGETS, type Target } from "../../app/deploy/deploy
 import type { FileState } from "../../app/deploy/write-files.ts";
 import { displayPath } from "../../config/bounded-file.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { OPERATOR_FILE } from "../../config/operator-file.ts";
 import { packageVersion } from "../../config/package-version.ts";
+import { OPERATOR_FILE } from "../../config/selection/names.ts";
 import { operatorDirectory } from "../../config/selection/operator-directory.ts";
 import { loadTenant } from "../../config/tenant-file.ts";
 import { Fault } from "../../domain/fault.ts";

@@ -3,7 +3,7 @@ import type { FleetRun, Outcome, Stands, Steps } from "../../app/fleet/fleet-run
 import { LONGEST_REASON } from "../../app/tenant/actor.ts";
 import { ALLOW_EXEC, loadEnvironment } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
-import { FLEET_FILE } from "../../config/selection/fleet-file.ts";
+import { FLEET_FILE } from "../../config/selection/names.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";

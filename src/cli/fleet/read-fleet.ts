@@ -2,13 +2,8 @@ import type { PlannedTenant } from "../../app/apply/plan-tenant.ts";
 import { serverUrl } from "../../config/environment.ts";
 import { DirectorySecrets } from "../../config/secrets/secret-values.ts";
 import { labelsOf } from "../../config/selection/choose-tenants.ts";
-import {
-  FLEET_FILE,
-  readFleetFile,
-  selectsNothing,
-  tenantsByWave,
-  type Wave,
-} from "../../config/selection/fleet-file.ts";
+import { readFleetFile, selectsNothing, tenantsByWave, type Wave } from "../../config/selection/fleet-file.ts";
+import { FLEET_FILE } from "../../config/selection/names.ts";
 import type { Labels } from "../../config/selection/selector.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import { RECENT_MARKETS } from "../../contract/constants.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { CommandContext, Io } from "../command.ts";

@@ -1,7 +1,7 @@
 import { readPages } from "../../client/pages.ts";
+import { STREAM_MARKETS } from "../../contract/constants.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import type { StreamEvent } from "../../contract/resources/stream.ts";
-import { STREAM_MARKETS } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandModule, type Io, withSession } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";

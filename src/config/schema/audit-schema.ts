@@ -35,7 +35,7 @@ const TARGETS = [
   }),
 ] as const;
 const AnchorTarget = z.union(TARGETS, { error: ({ input }) => (isMapping(input) ? undefined : NO_TARGET) });
-type AnchorTarget = z.output<typeof AnchorTarget>;
+export type AnchorTarget = z.output<typeof AnchorTarget>;
 
 /** The section `audit` of the tenant file. */
 export const AuditSection = z.strictObject({
@@ -60,22 +60,4 @@ export const AuditSection = z.strictObject({
     .prefault({})
     .describe("How often the server anchors the log."),
 });
-
-/** A target of anchors, and its place in the file. */
-export interface StatedTarget {
-  target: AnchorTarget;
-  path: (string | number)[];
-}
-
-/** The targets in the file's order; a single target needs no list. */
-export function statedTargets({ anchors }: Pick<z.output<typeof AuditSection>, "anchors">): StatedTarget[] {
-  const path = ["audit", "anchors"];
-  return Array.isArray(anchors)
-    ? anchors.map((target, index) => ({ target, path: [...path, index] }))
-    : [{ target: anchors, path }];
-}
-
-/** Whether a path leads to an anchor target: `{ file }` and `{ exec }` only look like references to secrets. */
-export function isAnchorPlace(path: readonly (string | number)[]): boolean {
-  return path[0] === "audit" && path[1] === "anchors" && !path.includes("secret") && !path.includes("previousSecrets");
-}
+export type AuditSection = z.output<typeof AuditSection>;

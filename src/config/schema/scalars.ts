@@ -4,6 +4,7 @@ import { hostPattern, isLoopback } from "../../domain/access/networks.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { MAX_AMOUNT_USD, microFromUsd } from "../../domain/money.ts";
 import { formatSpan, UNIT_MS } from "../../domain/time/units.ts";
+import { TENANT_ID } from "../selection/names.ts";
 import { LABEL } from "../selection/selector.ts";
 
 /** A list that is empty by default. */
@@ -11,9 +12,7 @@ export function listOf<Entry extends z.ZodType>(entry: Entry, most: number) {
   return z.array(entry).max(most).default([]);
 }
 
-export const TenantId = z
-  .string()
-  .regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a lower-case letter, then at most 39 of a-z, 0-9 and -");
+export const TenantId = z.string().regex(TENANT_ID.pattern, TENANT_ID.rule);
 
 const LabelText = z
   .string()

@@ -1,35 +1,5 @@
-import { z } from "zod";
 import type { Path } from "../config-error.ts";
-import { CaseSchema } from "./case-schema.ts";
-import { FleetFileSchema } from "./fleet-schema.ts";
-import { MarketFileSchema } from "./market-schema.ts";
-import { MessagesSchema } from "./messages-schema.ts";
-import { OperatorFileSchema } from "./operator-schema.ts";
-import { TenantFileSchema } from "./schema.ts";
-
-/** The parts of a JSON Schema (draft-07, as `z.toJSONSchema` writes it) that this module reads. */
-export interface JsonSchema {
-  $ref?: string;
-  definitions?: Record<string, JsonSchema>;
-  type?: string;
-  properties?: Record<string, JsonSchema>;
-  additionalProperties?: JsonSchema | boolean;
-  items?: JsonSchema | JsonSchema[];
-  anyOf?: JsonSchema[];
-  oneOf?: JsonSchema[];
-  allOf?: JsonSchema[];
-  const?: unknown;
-  enum?: unknown[];
-  pattern?: string;
-  required?: string[];
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  default?: unknown;
-  examples?: unknown[];
-  description?: string;
-  writeOnly?: boolean;
-}
+import type { JsonSchema } from "./json-schema.ts";
 
 /** One form that a value may have. `secret` is the schema's `writeOnly`, even if a wrapper states it. */
 interface Alternative {
@@ -134,49 +104,4 @@ export class SchemaGuide {
     const branches = schema.anyOf ?? schema.oneOf ?? schema.allOf;
     return branches ? branches.flatMap((branch) => this.#expand(branch, secret)) : [{ schema, secret }];
   }
-}
-
-/** The files that an operator writes. */
-const SCHEMAS = {
-  tenant: TenantFileSchema,
-  market: MarketFileSchema,
-  operator: OperatorFileSchema,
-  fleet: FleetFileSchema,
-  case: CaseSchema,
-  messages: MessagesSchema,
-};
-export type FileKind = keyof typeof SCHEMAS;
-
-const made = new Map<FileKind, JsonSchema>();
-
-/**
- * The JSON Schema of a kind of file, made once. It is draft-07, because yaml-language-server reads nothing newer, and
- * it describes the file's written form, not the decoded one.
- */
-export function jsonSchemaOf(kind: FileKind): JsonSchema {
-  const schema =
-    made.get(kind) ??
-    (z.toJSONSchema(SCHEMAS[kind], {
-      target: "draft-7",
-      io: "input",
-      // zod omits defaults and examples of decoded values, since they might belong to either form; here they belong to the file.
-      override: ({ zodSchema, jsonSchema }) => {
-        const examples = z.globalRegistry.get(zodSchema)?.examples as unknown[] | undefined;
-        if (examples && jsonSchema.$ref === undefined) Object.assign(jsonSchema, { examples });
-      },
-    }) as JsonSchema);
-  made.set(kind, schema);
-  return schema;
-}
-
-/** Decides what error messages may show and suggest for a kind of file. */
-export function guideTo(kind: FileKind): SchemaGuide {
-  return new SchemaGuide(() => jsonSchemaOf(kind));
-}
-
-/** Schema files for editors: their contents by name. */
-export function schemaFiles(...kinds: FileKind[]): Record<string, string> {
-  return Object.fromEntries(
-    kinds.map((kind) => [`${kind}.schema.json`, `${JSON.stringify(jsonSchemaOf(kind), null, 1)}\n`]),
-  );
 }

@@ -1,7 +1,8 @@
 import { Fault } from "../../domain/fault.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
-import { type FileKind, type JsonSchema, jsonSchemaOf } from "./schema-guide.ts";
+import { type FileKind, jsonSchemaOf } from "./file-schemas.ts";
+import type { JsonSchema } from "./json-schema.ts";
 
 /** A key of a file that an operator writes. */
 export interface FileKey {

@@ -11,10 +11,11 @@ import {
 } from "../../domain/access/database-address.ts";
 import { readBelow, readBounded, UnusableFile } from "../bounded-file.ts";
 import type { Finding, Path } from "../config-error.ts";
-import { OPERATOR_FILE, secretBounds } from "../operator-file.ts";
+import { secretBounds } from "../operator-file.ts";
 import type { StatedDatabaseUrl } from "../schema/database-schema.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantFile } from "../schema/schema.ts";
+import { OPERATOR_FILE } from "../selection/names.ts";
 import { destinationName, mayBeSentTo, plainPasswordHosts, weaklySentToVariables } from "./secret-destinations.ts";
 import { describeReference } from "./secrets.ts";
 

@@ -1,6 +1,6 @@
 import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { formatPath, type Path } from "../config-error.ts";
-import { isAnchorPlace } from "../schema/audit-schema.ts";
+import { isAnchorPlace } from "../schema/anchor-places.ts";
 import type { SecretReference } from "../schema/scalars.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 

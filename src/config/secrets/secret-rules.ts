@@ -2,8 +2,9 @@ import { resolve } from "node:path";
 import { isBelow } from "../bounded-file.ts";
 import type { Finding, Path } from "../config-error.ts";
 import { environmentPrefix, possibleOwners } from "../environment.ts";
-import { OPERATOR_FILE, type SecretBounds } from "../operator-file.ts";
+import type { SecretBounds } from "../operator-file.ts";
 import type { Draft } from "../rules.ts";
+import { OPERATOR_FILE } from "../selection/names.ts";
 import {
   type Destination,
   destinationLine,

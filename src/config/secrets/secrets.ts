@@ -9,8 +9,8 @@ import { type ProgramContext, readFromProgram, readFromSops } from "./secret-pro
 const MAX_SECRET_KIB = 64;
 
 interface SecretContext extends ProgramContext {
-  /** The place of the reference, as `file:line:column`. */
-  where?: string;
+  /** The place of the reference, as `file:line:column`; asked for an error, because it takes parsing the file. */
+  where?: () => string;
   /** Receives the warning about a questionable file that is used anyway; by default a process warning. */
   warn?: (message: string) => void;
 }
@@ -34,7 +34,7 @@ export function valueAtHand(reference: SecretReference, context: SecretContext):
 export function resolveSecret(reference: SecretReference, context: SecretContext): string {
   const { environment, where } = context;
   const fail = (message: string, cause?: unknown) =>
-    new Fault("CONFIG_INVALID", where === undefined ? message : `${message} (${where})`, { cause });
+    new Fault("CONFIG_INVALID", where === undefined ? message : `${message} (${where()})`, { cause });
   if ("env" in reference) {
     const value = environment[reference.env];
     if (value === undefined)

@@ -3,15 +3,13 @@ import { nearest } from "../../domain/nearest.ts";
 import { displayPath, readConfigFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, fileProblem } from "../config-error.ts";
 import { decode } from "../issues.ts";
+import { guideTo } from "../schema/files.ts";
 import { type FleetFile, FleetFileSchema } from "../schema/fleet-schema.ts";
-import { guideTo } from "../schema/schema-guide.ts";
 import type { Workspace } from "../workspace.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 import { isPattern, namedBy } from "./choose-tenants.ts";
+import { FLEET_FILE } from "./names.ts";
 import { type Labels, selects } from "./selector.ts";
-
-/** The name of the fleet's file in messages. */
-export const FLEET_FILE = "fleet.yaml";
 
 export type Wave = FleetFile["waves"][number];
 

@@ -3,8 +3,8 @@ import { parseReference } from "../../domain/reference.ts";
 import { displayPath, readConfigFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, fileProblem, type Path, type Position, type Problem } from "../config-error.ts";
 import { decode } from "../issues.ts";
+import { guideTo } from "../schema/files.ts";
 import { MAX_MARKETS_PER_FILE, type MarketEntry, MarketEntrySchema } from "../schema/market-schema.ts";
-import { guideTo } from "../schema/schema-guide.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 import { matchMarketFiles } from "./market-walk.ts";
 

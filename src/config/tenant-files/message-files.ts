@@ -4,8 +4,8 @@ import { type Message, type MessageKey, type Messages, placeholdersOf } from "..
 import { displayPath, readBelow, UnusableFile } from "../bounded-file.ts";
 import { ConfigError, type Finding, type Problem } from "../config-error.ts";
 import { decode } from "../issues.ts";
+import { guideTo } from "../schema/files.ts";
 import { MessagesSchema } from "../schema/messages-schema.ts";
-import { guideTo } from "../schema/schema-guide.ts";
 import type { TenantConfig } from "../tenant-config.ts";
 import { YamlSource } from "../yaml/yaml-source.ts";
 

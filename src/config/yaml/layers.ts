@@ -10,9 +10,9 @@ import {
   type Position,
   type Problem,
 } from "../config-error.ts";
-import { OPERATOR_FILE } from "../operator-file.ts";
 import type { SchemaGuide } from "../schema/schema-guide.ts";
-import { YamlSource } from "./yaml-source.ts";
+import { OPERATOR_FILE } from "../selection/names.ts";
+import { keepValue, readYaml, type Yaml } from "./read-yaml.ts";
 
 /** The most files in one chain of `extends`. */
 const MAX_LAYERS = 20;
@@ -51,13 +51,13 @@ export class LayeredSource {
   /** The mistakes found before any schema is applied. */
   readonly syntaxProblems: readonly Problem[];
   /** The tenant's own file first; each wins over the later ones. */
-  readonly #layers: readonly YamlSource[];
+  readonly #layers: readonly Yaml[];
 
   constructor(text: string, file: string, guide: SchemaGuide, roots: readonly string[]) {
     this.directory = resolve(dirname(file));
     this.roots = roots;
     const operator = dirname(dirname(this.directory));
-    const own = new YamlSource(text, displayPath(file), guide);
+    const own = readYaml(text, displayPath(file), guide);
     const problems: Problem[] = [];
     const reading = { guide, operator, roots: [operator, this.directory, ...roots], problems, left: MAX_BASES };
     const bases = basesOf(own, [resolve(file)], reading);
@@ -68,6 +68,11 @@ export class LayeredSource {
     const hashes = this.#layers.map(({ sha256 }) => sha256);
     this.sha256 = hashes.length === 1 ? own.sha256 : createHash("sha256").update(hashes.join("\n")).digest("hex");
     if (this.syntaxProblems.length === 0) this.value = mergedValue(this.#layers);
+  }
+
+  /** Keeps what the texts mean for later commands. Call it only where nothing is wrong with any of them. */
+  keep(): void {
+    for (const layer of this.#layers) keepValue(layer);
   }
 
   /** The file and position of a path's value, or of its nearest existing ancestor. */
@@ -89,7 +94,7 @@ export class LayeredSource {
   }
 
   /** The file that determines a path's value, or else its nearest stated ancestor. */
-  #owner(path: Path): { layer: YamlSource; found: boolean } {
+  #owner(path: Path): { layer: Yaml; found: boolean } {
     let holders = this.#layers.map((layer) => ({ layer, value: layer.value }));
     for (const step of path) {
       const next: typeof holders = [];
@@ -106,8 +111,8 @@ export class LayeredSource {
     return { layer: holders[0]?.layer ?? this.#own, found: true };
   }
 
-  get #own(): YamlSource {
-    return this.#layers[0] as YamlSource;
+  get #own(): Yaml {
+    return this.#layers[0] as Yaml;
   }
 }
 
@@ -115,11 +120,11 @@ export class LayeredSource {
 interface Base {
   /** Absolute. */
   path: string;
-  layer: YamlSource;
+  layer: Yaml;
 }
 
 /** The direct and indirect bases of a file, the strongest first. */
-function basesOf(source: YamlSource, chain: readonly string[], reading: Reading): Base[] {
+function basesOf(source: Yaml, chain: readonly string[], reading: Reading): Base[] {
   const { value } = source;
   if (!isMapping(value) || value.extends === undefined) return [];
   const isList = Array.isArray(value.extends);
@@ -161,7 +166,7 @@ function readBase(file: string, chain: readonly string[], reading: Reading, repo
     report(`${displayPath(file)} ${error.problems[0]?.message ?? "cannot be read"}`);
     return [];
   }
-  const base = new YamlSource(text, displayPath(file), reading.guide);
+  const base = readYaml(text, displayPath(file), reading.guide);
   if (base.syntaxProblems.length > 0) return [{ path: file, layer: base }];
   if (!isMapping(base.value)) report(`${base.file} must contain a mapping, like a tenant file`);
   // Two tenants with the same name would share a database.
@@ -179,7 +184,7 @@ function refusalOf(file: string, { operator, roots }: Reading): string | undefin
   return isReserved(file, operator) ? "must be configuration: .pmctl, .git and .env hold secrets" : undefined;
 }
 
-function mergedValue(layers: readonly YamlSource[]): unknown {
+function mergedValue(layers: readonly Yaml[]): unknown {
   const merged = layers.map(({ value }) => value).reduceRight((below, above) => merge(below, above));
   if (!isMapping(merged)) return merged;
   const { extends: _, ...value } = merged;

@@ -158,9 +158,6 @@ export const TrendingItem = z
   .object({ id: MarketId, question: Question, yesPrice: Price, volume24h: Usd })
   .meta({ id: "TrendingItem" });
 
-/** The most markets of one request for recent prices: a full page of the list. */
-export const RECENT_MARKETS = 200;
-
 export const RecentPrices = z
   .object({
     id: MarketId,

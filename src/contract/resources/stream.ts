@@ -1,10 +1,8 @@
 import { z } from "zod";
+import { STREAM_MARKETS } from "../constants.ts";
 import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
 import { fillFields } from "./trading.ts";
-
-/** The most markets in a snapshot and in a filter. */
-export const STREAM_MARKETS = 500;
 
 const MarketFilter = z
   .string()

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { AUDIT_LINES, isPublicRead, type Operation, TAGS } from "../../contract/operation.ts";
+import { AUDIT_LINES } from "../../contract/constants.ts";
+import { isPublicRead, type Operation, TAGS } from "../../contract/operation.ts";
 import { type OperationId, operationIds, operations } from "../../contract/operations.ts";
 import { streamOperation } from "../../contract/resources/stream.ts";
 import { planInput } from "../input.ts";

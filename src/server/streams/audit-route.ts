@@ -1,6 +1,7 @@
 import { finished, pipeline, Readable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
-import { AUDIT_LINES, type Operation } from "../../contract/operation.ts";
+import { AUDIT_LINES } from "../../contract/constants.ts";
+import type { Operation } from "../../contract/operation.ts";
 import { operations } from "../../contract/operations.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { Reader } from "../../postgres/pool.ts";

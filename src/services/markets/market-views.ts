@@ -1,5 +1,5 @@
+import { RECENT_MARKETS } from "../../contract/constants.ts";
 import type { Input, Result } from "../../contract/operations.ts";
-import { RECENT_MARKETS } from "../../contract/resources/markets.ts";
 import { Fault } from "../../domain/fault.ts";
 import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../../domain/history.ts";
 import { depthOf } from "../../domain/market/depth.ts";

@@ -3,16 +3,13 @@ import { Fault } from "../../domain/fault.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
 import { averagePrice, roundPrice } from "../../domain/money.ts";
 import { type Command, needsOf } from "../../engine/commands.ts";
-import type { Reader } from "../../engine/draft.ts";
 import { fillBuy, fillSell } from "../../engine/fill.ts";
-import { RowMap } from "../../engine/row-map.ts";
-import type { Table, Tables } from "../../engine/rows.ts";
+import type { Table } from "../../engine/rows.ts";
 import type { TradeResult } from "../../engine/trade.ts";
-import { loadRows } from "../../ledger/load.ts";
-import { readClock } from "../../postgres/database-time.ts";
 import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
+import { readState } from "../read-state.ts";
 import { fillView } from "./fill-view.ts";
 
 /** Trades and orders, quotes, and the list of a user's orders. */
@@ -114,7 +111,7 @@ const OF_A_USER: readonly Table[] = ["trader", "portfolio", "account"];
  * errors of the market and the tenant are known.
  */
 async function quoteTrade(
-  { pool, isSealed }: ServiceContext,
+  context: ServiceContext,
   input: Input<"quoteTrade">,
   caller: Caller,
 ): Promise<Result<"quoteTrade">> {
@@ -126,12 +123,7 @@ async function quoteTrade(
   const command: Command = { type: "placeTrade", id: "", traderId: user?.id ?? "", ...purchase };
   // Purchases and sales need the same rows.
   const needs = needsOf(command).filter(({ table }) => user || !OF_A_USER.includes(table));
-  const [loaded, now] = await pool.snapshot((sql) => Promise.all([loadRows(sql, needs, isSealed), readClock(sql)]));
-  const rows = new RowMap<Tables[Table] | null>();
-  for (const { table, key, row } of loaded) rows.set(table, key, row);
-  const state: Reader = {
-    get: <T extends Table>(table: T, key: string) => (rows.get(table, key) ?? undefined) as Tables[T] | undefined,
-  };
+  const { state, now } = await readState(context, needs);
   const fill =
     action === "sell"
       ? fillSell(

@@ -14,6 +14,7 @@ import { tradingHandlers } from "../markets/trading.ts";
 import { oracleHandlers } from "../oracle.ts";
 import { reportHandlers } from "../reports.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
+import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
 
@@ -28,6 +29,7 @@ export function allHandlers(
     ...tradingHandlers(context),
     ...walletHandlers(context),
     ...userHandlers(context),
+    ...eligibilityHandlers(context),
     ...positionHandlers(context),
     ...recordHandlers(context),
     ...policyHandlers(context),

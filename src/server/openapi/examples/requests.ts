@@ -58,6 +58,8 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   requestWithdrawal: { amount: 25 },
   approveWithdrawal: withdrawal,
   rejectWithdrawal: withdrawal,
+  getEligibility: { marketId: story.MARKET },
+  getUserEligibility: { ...user, marketId: story.MARKET },
   getUser: user,
   creditWallet: { ...user, amount: 25, reason: "a refund of the fees of December" },
   debitWallet: { ...user, amount: 25, reason: "credited to the wrong user" },

@@ -2,6 +2,7 @@ import type { OperationId, WireOutput } from "../../../contract/operations.ts";
 import { depthOf } from "../../../domain/market/depth.ts";
 import type { Side } from "../../../domain/market/market.ts";
 import { usdFromMicro } from "../../../domain/money.ts";
+import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 import * as story from "./story.ts";
 
 const { FILL, MARKET, QUESTION, PRICES, SHARES } = story;
@@ -49,6 +50,30 @@ const withdrawal = {
   status: "pending" as const,
   amount: FILL.amount,
   createdAt: story.TRADED_AT,
+};
+
+/** The user may trade and has money, and an operator has stopped the market. */
+const suspended = {
+  code: "MARKET_SUSPENDED",
+  message: "Market is suspended",
+  until: null,
+  action: null,
+};
+const allowed = { allowed: true, reasons: [] };
+const eligibility: WireOutput<"getEligibility"> = {
+  trade: {
+    allowed: false,
+    reasons: [suspended],
+    limits: {
+      maxTradeUsd: DEFAULT_POLICY.maxTradeUsd,
+      maxExposureUsd: CAP_MINOR / 100,
+      remainingUsd: CAP_MINOR / 100 - story.WALLET.exposureUsd,
+      balanceUsd: story.BALANCE,
+    },
+  },
+  sell: { allowed: false, reasons: [suspended] },
+  deposit: allowed,
+  withdraw: allowed,
 };
 
 /** The answers for traders and their pages in the story. */
@@ -109,6 +134,8 @@ export const TRADER_ANSWERS: OutputExamples = {
   },
   submitSuitability: { score: SCORE, exposureCapMinor: CAP_MINOR, passed: true },
   getSuitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
+  getEligibility: eligibility,
+  getUserEligibility: eligibility,
   getWallet: story.WALLET,
   listStatement: [
     {
