@@ -63,8 +63,8 @@ export const MARKET_TABLES = {
   }),
   // The table keeps its original name.
   marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
-    marketId: text(),
-    status: text(),
+    marketId: line(),
+    status: line(),
     yesMicro: bigint(),
     noMicro: bigint(),
     volumeMicro: bigint(),
