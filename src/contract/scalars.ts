@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
+import { type Fraction, type Outcome as MarketOutcome, outcomeIn, outcomeOf } from "../domain/market/outcome.ts";
 import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
-import { PLAIN_LINE, PLAIN_TEXT, unplainIn } from "../domain/text.ts";
+import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
 import { jsonFromMicro } from "./exact-number.ts";
 
@@ -30,29 +31,23 @@ export function queryNumber<Schema extends z.ZodType>(schema: Schema, digits = /
 /** A whole number in a query or path: `010` and `1.0` are refused. */
 export const queryInteger = <Schema extends z.ZodType>(schema: Schema) => queryNumber(schema, /^-?(0|[1-9]\d*)$/);
 
-/** One line of text that a terminal, a page and a log all show unchanged. */
-export function line(maxLength: number) {
+/** @param legal characters that are shown like a blank */
+function plain(maxLength: number, what: string, legal: RegExp) {
+  const blanked = (value: string) => value.replace(legal, " ");
   return z
     .string()
     .min(1)
     .max(maxLength)
-    .refine((value) => PLAIN_LINE.test(value), {
-      error: ({ input }) => `must be one line of plain text: it holds ${unplainIn(String(input))}`,
+    .refine((value) => PLAIN_LINE.test(blanked(value)), {
+      error: ({ input }) => `must be ${what}: it holds ${unplainIn(blanked(String(input)))}`,
     })
     .refine((value) => VISIBLE.test(value), "must not be blank");
 }
 
+/** One line of text that a terminal, a page and a log all show unchanged. */
+export const line = (maxLength: number) => plain(maxLength, "one line of plain text", /(?!)/g);
 /** The same for text of several lines: newlines and tabs are legal. */
-export function paragraphs(maxLength: number) {
-  return z
-    .string()
-    .min(1)
-    .max(maxLength)
-    .refine((value) => PLAIN_TEXT.test(value), {
-      error: ({ input }) => `must be plain text: it holds ${unplainIn(String(input).replace(/[\n\t]/g, " "))}`,
-    })
-    .refine((value) => VISIBLE.test(value), "must not be blank");
-}
+export const paragraphs = (maxLength: number) => plain(maxLength, "plain text", /[\n\t]/g);
 
 /** Names of keys, webhooks and sources. Audit entries contain them, so no spaces and no control characters. */
 export const Name = z
@@ -208,6 +203,52 @@ export const MarketKey = z.string().regex(/^(?!mkt_)[a-z0-9][a-z0-9._-]{0,63}$/,
 });
 
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
+
+const PART = "must be above 0 and below 1, with at most six decimals";
+/** A decimal text inside, such as "0.4"; an object with a number outside. */
+const FractionOutcome = z.codec(
+  z.strictObject({
+    yes: z
+      .number()
+      .refine((part) => part > 0 && part < 1 && Math.round(part * 1e6) / 1e6 === part, PART)
+      .meta({ description: "What a YES share is paid in USD; a NO share is paid the rest of 1.", examples: [0.4] }),
+  }),
+  z.string().regex(/^0\.\d{1,6}$/) as unknown as z.ZodType<Fraction, Fraction>,
+  {
+    decode: (shape) => outcomeOf(shape),
+    encode: (fraction) => ({ yes: Number(fraction) }),
+  },
+);
+
+/** An outcome that pays the shares. */
+export const SettledOutcome = z.union([Side, FractionOutcome]).meta({
+  id: "SettledOutcome",
+  description: "The side that wins; or `{yes: q}`, by which a YES share is paid q USD and a NO share 1 - q.",
+});
+/** Any end of a market. */
+export const Outcome = z.union([Side, z.literal("void"), FractionOutcome]).meta({
+  id: "Outcome",
+  description:
+    "`yes`, `no`, `void` (open positions get back what they cost), or `{yes: q}`, by which a YES share is paid q USD.",
+});
+
+/** An outcome in a query or flag: a fraction is `yes=0.4`. */
+export const OutcomeText = z
+  .codec(z.string().max(16), z.string() as unknown as z.ZodType<MarketOutcome, MarketOutcome>, {
+    decode: (text, context) => {
+      const outcome = outcomeIn(text);
+      if (outcome) return outcome;
+      context.issues.push({
+        code: "custom",
+        input: text,
+        message: "must be yes, no, void, or a fraction such as yes=0.4",
+      });
+      return z.NEVER;
+    },
+    encode: (outcome) => (outcome.startsWith("0.") ? `yes=${outcome}` : outcome),
+  })
+  .meta({ description: "`yes`, `no`, `void`, or a fraction such as `yes=0.4`.", examples: ["yes"] });
+
 const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);
 export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });
 export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });

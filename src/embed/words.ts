@@ -20,8 +20,9 @@ export interface Words {
   waitSec?: number;
 }
 
-/** A key of the catalogue's `refusal.…`, without that. */
-type RefusalMessage = MessageKey extends infer Key ? (Key extends `refusal.${infer Name}` ? Name : never) : never;
+type After<Group extends string, Key> = Key extends `${Group}${infer Name}` ? Name : never;
+/** A key of the catalogue, without its group. */
+type RefusalMessage = After<"refusal.", MessageKey>;
 
 const MESSAGES: Readonly<Record<string, RefusalMessage>> = {
   MARKET_CLOSED: "closed",

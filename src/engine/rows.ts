@@ -1,14 +1,11 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
-import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
-import type { Pool } from "../domain/market/pool.ts";
-import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
+import type { Side } from "../domain/market/market.ts";
+import type { DaySums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
+import type { Clarification, Market, MarketEnd, MarketState, Versioned, Watch } from "./market-rows.ts";
 
-/** A row that changes has the version at which it was read, 0 before it exists. The store writes `version + 1`, guarded. */
-interface Versioned {
-  version: number;
-}
+export type { Clarification, Market, MarketEnd, MarketState, Watch };
 
 /** The tenant's own row, which apply and the policy endpoint write. */
 export interface Tenant extends Versioned {
@@ -29,59 +26,6 @@ export interface Account extends Versioned {
   id: string;
   /** Credits minus debits. Only external accounts may be negative, because money enters from them. */
   balanceMicro: bigint;
-}
-
-/** The terms of a market. They never change, so the row has no version. */
-export interface Market extends Mechanism {
-  id: string;
-  question: string;
-  category: string;
-  closeAt: number;
-  resolutionRef: string;
-  /** Canonical JSON. */
-  meta: string;
-  createdAt: number;
-  /** The key at creation; null for none. Later keys from files are only in the audit log. */
-  fileKey: string | null;
-  /** The house's own shares: the part of the F complete sets that the opening pool left over. */
-  houseYesMicro: bigint;
-  houseNoMicro: bigint;
-  /** What settles the market automatically, canonical JSON; null if a person must settle it. */
-  terms: string | null;
-}
-
-/** The changing part of a market: its pool, status and volume, and the sums of the hour of its last trade. */
-export interface MarketState extends Versioned, Pool, HourSums {
-  marketId: string;
-  status: StoredStatus;
-  /** Gross amounts traded, fees included. */
-  volumeMicro: bigint;
-  outcome: Side | null;
-  settledAt: number | null;
-  /** Whether the audit log contains the market's closing. */
-  closingRecorded: boolean;
-}
-
-/** A text that explains a market's rules. Texts are added and never change. */
-export interface Clarification {
-  marketId: string;
-  /** 1 for the market's first text. */
-  position: number;
-  id: string;
-  text: string;
-  at: number;
-}
-
-/** The oracle's state of a market that it may settle. */
-export interface Watch extends Versioned {
-  marketId: string;
-  /** The instant whose price decides the market, milliseconds since 1970. */
-  instantAt: number;
-  /** Whether the reference was parsed. False for a market that only `resolution_url` can settle. */
-  parsed: boolean;
-  settled: boolean;
-  /** Why the oracle leaves the market to a person; null if it does not. */
-  hold: { reason: string; detail: string; at: number } | null;
 }
 
 export interface Trader extends Versioned, TraderStanding {
@@ -106,6 +50,11 @@ export interface Position extends Versioned, DaySums {
   sharesMicro: bigint;
   /** What the trader paid, fees included. */
   costMicro: bigint;
+}
+
+/** The fees within a position's cost. Derived from the trades, not stored; loaded for the ends that give fees back. */
+export interface PositionFee {
+  feeMicro: bigint;
 }
 
 /** The cost of a trader's positions in unsettled markets. Derived, not stored; loading it also loads the positions. */
@@ -238,6 +187,7 @@ export interface Tables {
   /** The market that has or had a key: no other market ever gets it. */
   marketKey: Market;
   marketState: MarketState;
+  marketEnd: MarketEnd;
   clarification: Clarification;
   /** All clarifications of a market, oldest first. */
   clarifications: readonly Clarification[];
@@ -245,9 +195,12 @@ export interface Tables {
   trader: Trader;
   revocation: Revocation;
   position: Position;
+  positionFee: PositionFee;
   portfolio: Portfolio;
-  /** All positions in a market; loaded for a settlement only. */
+  /** All positions in a market; loaded for an end of it only. */
   holders: readonly Position[];
+  /** Makes the loader load the fees of all positions in a market. */
+  holderFees: never;
   /** All API keys. */
   keyring: readonly ApiKey[];
   apiKey: ApiKey;

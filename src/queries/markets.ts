@@ -1,7 +1,8 @@
-import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
+import type { MarketKind, StoredStatus } from "../domain/market/market.ts";
+import type { Outcome } from "../domain/market/outcome.ts";
 import { isPublicFilter, type StatusFilter, type WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import type { Clarification } from "../engine/rows.ts";
+import type { Clarification, MarketEnd } from "../engine/rows.ts";
 import { bigint, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
 import { textArray } from "../postgres/arrays.ts";
@@ -22,7 +23,7 @@ const OPEN = {
   status: text<StoredStatus>(),
   ...PRICED,
   volumeMicro: bigint(),
-  outcome: nullable(text<Side>()),
+  outcome: nullable(text<Outcome>()),
   settledAt: nullable(whole()),
   /** The database's clock, which decides whether the market is closed. */
   now: whole(),
@@ -30,7 +31,12 @@ const OPEN = {
 /** A clarification as readers of the market see it. */
 export type ShownClarification = Pick<Clarification, "id" | "text" | "at">;
 
-const KEYED = { ...OPEN, key: nullable(text()) };
+const KEYED = {
+  ...OPEN,
+  key: nullable(text()),
+  corrections: nullable(json<MarketEnd["corrections"]>()),
+  voidReason: nullable(text()),
+};
 const toMarket = rowReader({ ...KEYED, clarifications: json<ShownClarification[]>() });
 const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
 const toListed = rowReader({ ...OPEN, ...VOLUME });
@@ -47,7 +53,9 @@ function columns(sql: ReadSql) {
 }
 
 function keyedColumns(sql: ReadSql) {
-  return sql`${columns(sql)}, ${keyOfMarket(sql)} as key`;
+  return sql`${columns(sql)}, ${keyOfMarket(sql)} as key,
+             (select e.corrections from market_end e where e.market_id = m.id) as corrections,
+             (select e.reason from market_end e where e.market_id = m.id) as void_reason`;
 }
 
 /** The columns of one market, with its clarifications, oldest first. */
