@@ -2,11 +2,12 @@ import { z } from "zod";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { KYC_STATES } from "../../domain/trader.ts";
+import { USER_STATES } from "../constants.ts";
 import { operationsUnder } from "../operation.ts";
 import { line, paging, queryInteger, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
 import { Wallet } from "./wallets.ts";
 
-export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
+export const UserState = z.enum(USER_STATES).meta({ id: "UserState" });
 const UserRef = z.object({ id: UserId });
 
 export const User = z
