@@ -148,7 +148,13 @@ export function unknownCommand(program: Command, argv: readonly string[]): Fault
   );
 }
 
-const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"];
+const STANDING = [
+  "KYC_REQUIRED",
+  "ACCOUNT_RESTRICTED",
+  "JURISDICTION_UNKNOWN",
+  "JURISDICTION_BLOCKED",
+  "SUITABILITY_REQUIRED",
+];
 
 /** The id under which a server remembers the reason for refusing; undefined where no rule refused. */
 function refusedRequest(error: unknown): string | undefined {

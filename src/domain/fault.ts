@@ -1,3 +1,7 @@
+/** What a user can do about an error: pass the identity check, add money, answer the assessment, or ask the operator. */
+export const USER_ACTIONS = ["verify", "deposit", "suitability", "contact"] as const;
+export type UserAction = (typeof USER_ACTIONS)[number];
+
 /** The facts about a code, which are the same for every request. */
 interface FaultFacts {
   /** The HTTP status. */
@@ -6,6 +10,8 @@ interface FaultFacts {
   exit: number;
   /** The explanation in the API's documentation. */
   meaning: string;
+  /** What the user can do about it, besides waiting or another request; absent if nothing helps. */
+  action?: UserAction;
   /**
    * The command that most likely helps, ready to paste once `<user>` and `<market>` are filled in from the request.
    * Absent if the message states it or no command helps.
@@ -49,9 +55,23 @@ const FAULTS = {
     status: 403,
     exit: 4,
     meaning: "the user has not passed the identity check",
+    action: "verify",
     next: "pmctl webhook send kyc.passed --set userId=<user> --as-provider",
   },
-  ACCOUNT_RESTRICTED: { status: 403, exit: 4, meaning: "the account is restricted", next: "pmctl user story <user>" },
+  ACCOUNT_RESTRICTED: {
+    status: 403,
+    exit: 4,
+    meaning: "the account is restricted",
+    action: "contact",
+    next: "pmctl user story <user>",
+  },
+  JURISDICTION_UNKNOWN: {
+    status: 403,
+    exit: 4,
+    meaning: "trading needs a known jurisdiction, and the user's is not known",
+    action: "verify",
+    next: "pmctl webhook send kyc.passed --set userId=<user> --set jurisdiction=CODE --as-provider",
+  },
   JURISDICTION_BLOCKED: {
     status: 403,
     exit: 4,
@@ -62,6 +82,7 @@ const FAULTS = {
     status: 403,
     exit: 4,
     meaning: "the assessment is missing or was not passed",
+    action: "suitability",
     next: "pmctl suitability show --user <user>",
   },
   BAD_REQUEST: { status: 400, exit: 6, meaning: "a part of the request is invalid; the message names it" },
@@ -79,6 +100,19 @@ const FAULTS = {
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl story <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
+  MARKET_NOT_SETTLED: {
+    status: 400,
+    exit: 7,
+    meaning: "the market is not settled",
+    next: "pmctl market show <market>",
+  },
+  CORRECTION_CLOSED: {
+    status: 400,
+    exit: 7,
+    meaning: "the settlement is final: the time of `resolution.correctionHours` has passed",
+    next: "pmctl market show <market>",
+  },
+  OUTCOME_UNCHANGED: { status: 400, exit: 7, meaning: "the market has this outcome already" },
   MAX_TRADE_EXCEEDED: {
     status: 400,
     exit: 7,
@@ -101,12 +135,13 @@ const FAULTS = {
     status: 400,
     exit: 7,
     meaning: "the wallet has less than the amount",
+    action: "deposit",
     next: "pmctl user show <user>",
   },
   TREASURY_INSUFFICIENT: {
     status: 400,
     exit: 7,
-    meaning: "the treasury cannot fund the market",
+    meaning: "the treasury holds less than the market needs",
     next: "pmctl report house",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },
@@ -236,6 +271,14 @@ export class Fault extends Error {
     return FAULTS[this.code].exit;
   }
 }
+
+/** Takes what a rule refuses. An action throws the first refusal; a question about all of them collects each. */
+export type Refuse = (refusal: Fault) => void;
+
+/** Ends an action at the first rule that refuses it. */
+export const throwRefusal: Refuse = (refusal) => {
+  throw refusal;
+};
 
 /** States what must be true if our own code is right. A failure is our bug, never the caller's. */
 export function invariant(condition: unknown, message: string): asserts condition {

@@ -1,4 +1,4 @@
-import { Fault } from "./fault.ts";
+import { Fault, type Refuse, throwRefusal } from "./fault.ts";
 import { centsFromMicro, limitFromUsd } from "./money.ts";
 import { covers, placeOf } from "./policy/jurisdictions.ts";
 import type { Policy } from "./policy/policy.ts";
@@ -49,52 +49,74 @@ export const NO_CAP_MINOR = Number.MAX_SAFE_INTEGER;
 /**
  * Requires that a user may trade, in the documented order: KYC, restriction, jurisdiction, suitability.
  * @param claimed the jurisdiction in the user's token, used if the KYC event named none
- * @throws Fault with a 403 code.
+ * @param refuse takes every rule that refuses; the default throws the first as a Fault with a 403 code
  */
 export function requireEligible(
   trader: TraderStanding,
   policy: Policy,
   { kycRequired, claimed }: { kycRequired: boolean; claimed: string | undefined },
+  refuse: Refuse = throwRefusal,
 ): void {
   if (kycRequired && trader.kyc !== "verified")
-    throw new Fault("KYC_REQUIRED", "Identity verification has not been passed", {
-      detail: { field: "kyc.required", limit: "verified", value: trader.kyc },
-    });
-  if (trader.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
-  requireJurisdiction(trader.jurisdiction ?? claimed ?? null, policy.jurisdictions);
+    refuse(
+      new Fault("KYC_REQUIRED", "Identity verification has not been passed", {
+        detail: { field: "kyc.required", limit: "verified", value: trader.kyc },
+      }),
+    );
+  requireUnrestricted(trader, refuse);
+  requireJurisdiction(trader.jurisdiction ?? claimed ?? null, policy.jurisdictions, refuse);
   if (trader.suitabilityScore === null) {
     if (policy.suitabilityRequired)
-      throw new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading", {
-        detail: { field: "policy.suitabilityRequired", limit: true, value: "none submitted" },
-      });
+      refuse(
+        new Fault("SUITABILITY_REQUIRED", "A suitability assessment is required before trading", {
+          detail: { field: "policy.suitabilityRequired", limit: true, value: "none submitted" },
+        }),
+      );
   } else if (!isPassed(trader.suitabilityScore, policy.suitabilityThresholds))
-    throw new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade", {
-      detail: {
-        field: "policy.suitabilityThresholds.blockBelow",
-        limit: policy.suitabilityThresholds.blockBelow,
-        value: trader.suitabilityScore,
-      },
-    });
+    refuse(
+      new Fault("SUITABILITY_REQUIRED", "The suitability assessment was not passed; submit it again to trade", {
+        detail: {
+          field: "policy.suitabilityThresholds.blockBelow",
+          limit: policy.suitabilityThresholds.blockBelow,
+          value: trader.suitabilityScore,
+        },
+      }),
+    );
 }
 
-function requireJurisdiction(jurisdiction: string | null, { allowed, blocked }: Policy["jurisdictions"]): void {
+/** Requires that no operator stopped the user: the rule of trades and withdrawals. */
+export function requireUnrestricted({ restricted }: Pick<TraderStanding, "restricted">, refuse: Refuse): void {
+  if (restricted) refuse(new Fault("ACCOUNT_RESTRICTED", "Account is restricted"));
+}
+
+function requireJurisdiction(
+  jurisdiction: string | null,
+  { allowed, blocked }: Policy["jurisdictions"],
+  refuse: Refuse,
+): void {
   if (allowed.length === 0 && blocked.length === 0) return;
   // A code of no country could mean any country, so the place is unknown; the token does not replace it.
   const place = jurisdiction === null ? undefined : placeOf(jurisdiction);
-  if (place === undefined)
-    throw new Fault(
-      "JURISDICTION_BLOCKED",
-      jurisdiction === null
-        ? "Trading needs a known jurisdiction, and this user has none: the identity check or the user's token must name it"
-        : `Trading needs a known jurisdiction, and ${jurisdiction}, from the identity check or the user's token, is not an ISO 3166 code`,
-      { detail: { field: "policy.jurisdictions", value: jurisdiction ?? "unknown" } },
+  if (place === undefined) {
+    refuse(
+      new Fault(
+        "JURISDICTION_UNKNOWN",
+        jurisdiction === null
+          ? "Trading needs a known jurisdiction, and this user has none: the identity check or the user's token must name it"
+          : `Trading needs a known jurisdiction, and ${jurisdiction}, from the identity check or the user's token, is not an ISO 3166 code`,
+        { detail: { field: "policy.jurisdictions", value: jurisdiction ?? "unknown" } },
+      ),
     );
+    return;
+  }
   const listed = (codes: string[]) => codes.some((code) => covers(placeOf(code) ?? code.toUpperCase(), place));
   const by = listed(blocked) ? "blocked" : allowed.length > 0 && !listed(allowed) ? "allowed" : undefined;
   if (by !== undefined)
-    throw new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction", {
-      detail: { field: `policy.jurisdictions.${by}`, value: jurisdiction },
-    });
+    refuse(
+      new Fault("JURISDICTION_BLOCKED", "Trading is not allowed from this jurisdiction", {
+        detail: { field: `policy.jurisdictions.${by}`, value: jurisdiction },
+      }),
+    );
 }
 
 /** The cap of a score's tier in micro-dollars, for checking trades; null for none. */
@@ -104,7 +126,10 @@ export function suitabilityCapMicro(score: number, thresholds: SuitabilityThresh
 }
 
 /** The lower of the policy's limit and the suitability cap in micro-dollars, and the field that states it. */
-export function exposureCap(trader: TraderStanding, policy: Policy): { capMicro: bigint; field: string } {
+export function exposureCap(
+  trader: Pick<TraderStanding, "suitabilityScore">,
+  policy: Policy,
+): { capMicro: bigint; field: string } {
   const limit = { capMicro: limitFromUsd(policy.maxUserExposureUsd), field: "policy.maxUserExposureUsd" };
   if (trader.suitabilityScore === null) return limit;
   const capMicro = suitabilityCapMicro(trader.suitabilityScore, policy.suitabilityThresholds);

@@ -36,8 +36,9 @@ const WORDS: Record<string, Words> = {
   MARKET_NOT_FOUND: { key: "refusal.noMarket" },
   KYC_REQUIRED: { key: "refusal.identity", offer: "verify" },
   ACCOUNT_RESTRICTED: { key: "refusal.restricted" },
-  // An unknown residence is refused like a blocked one; the identity check supplies it.
-  JURISDICTION_BLOCKED: { key: "refusal.jurisdiction", offer: "verify" },
+  // The identity check supplies an unknown residence.
+  JURISDICTION_UNKNOWN: { key: "refusal.residence", offer: "verify" },
+  JURISDICTION_BLOCKED: { key: "refusal.jurisdiction" },
   SUITABILITY_REQUIRED: { key: "refusal.suitability", offer: "suitability" },
   INSUFFICIENT_FUNDS: { key: "refusal.funds", offer: "deposit" },
   INSUFFICIENT_SHARES: { key: "refusal.shares" },
@@ -79,6 +80,7 @@ const AT_THE_DOOR: readonly string[] = [
 const OF_THE_USER: readonly string[] = [
   "KYC_REQUIRED",
   "ACCOUNT_RESTRICTED",
+  "JURISDICTION_UNKNOWN",
   "JURISDICTION_BLOCKED",
   "SUITABILITY_REQUIRED",
 ];

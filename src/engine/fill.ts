@@ -1,31 +1,19 @@
-import { walletOf } from "../domain/accounts.ts";
-import { Fault } from "../domain/fault.ts";
-import {
-  buyShares,
-  canPayOff,
-  requireTradable,
-  type Side,
-  sellToPool,
-  statusAt,
-  yesPriceOf,
-} from "../domain/market/market.ts";
+import { Fault, throwRefusal } from "../domain/fault.ts";
+import { buyShares, canPayOff, type Side, sellToPool, yesPriceOf } from "../domain/market/market.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import {
   averagePrice,
   decimalFromMicro,
   feeOn,
   isPriceAllowed,
-  limitFromUsd,
   MAX_PRICE,
   MIN_PRICE,
   roundPrice,
 } from "../domain/money.ts";
-import { type Policy, policyAt } from "../domain/policy/policy.ts";
-import { exposureCap, requireEligible } from "../domain/trader.ts";
-import { requireMarket, requireTenant } from "./command.ts";
-import { insufficientFunds, type Reader } from "./draft.ts";
-import { type Market, type MarketState, type Portfolio, positionKey, type Trader } from "./rows.ts";
-import { newTrader } from "./traders.ts";
+import { type Admitted, admitPurchase, admitSale, bound, EMPTY_PORTFOLIO, type FoundMarket } from "./admission.ts";
+import { requireMarket } from "./command.ts";
+import type { Reader } from "./draft.ts";
+import { type Market, type MarketState, type Portfolio, positionKey } from "./rows.ts";
 
 interface Terms {
   marketId: string;
@@ -69,8 +57,6 @@ export interface Fill {
   claimed: string | undefined;
 }
 
-const EMPTY_PORTFOLIO: Portfolio = { exposureMicro: 0n };
-
 /** A user's portfolio after the cost of a position changes by this amount. */
 export function portfolioAfter({ exposureMicro }: Portfolio = EMPTY_PORTFOLIO, addedCostMicro: bigint): Portfolio {
   return { exposureMicro: exposureMicro + addedCostMicro };
@@ -82,26 +68,9 @@ export function portfolioAfter({ exposureMicro }: Portfolio = EMPTY_PORTFOLIO, a
  * @param traderId undefined for a quote without a user, which skips the checks of a user
  */
 export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undefined, now: number): Fill {
-  const { amountMicro } = terms;
-  const admitted = requireAdmitted(state, terms, traderId, now);
-  const { policy, trader } = admitted;
-  if (amountMicro > limitFromUsd(policy.maxTradeUsd))
-    throw new Fault("MAX_TRADE_EXCEEDED", `Amount is over the limit of ${policy.maxTradeUsd} USD per trade`, {
-      detail: bound("policy.maxTradeUsd", String(policy.maxTradeUsd), decimalFromMicro(amountMicro)),
-    });
-  if (trader) {
-    const { exposureMicro } = state.get("portfolio", trader.id) ?? EMPTY_PORTFOLIO;
-    const { capMicro, field } = exposureCap(trader, policy);
-    if (exposureMicro + amountMicro > capMicro)
-      throw new Fault(
-        "EXPOSURE_EXCEEDED",
-        `The trade would take exposure over the cap of ${decimalFromMicro(capMicro)} USD`,
-        { detail: bound(field, decimalFromMicro(capMicro), decimalFromMicro(exposureMicro + amountMicro)) },
-      );
-    const balanceMicro = state.get("account", walletOf(trader.id))?.balanceMicro ?? 0n;
-    if (balanceMicro < amountMicro) throw insufficientFunds(balanceMicro, amountMicro);
-  }
-  const fill = bought(admitted, terms);
+  const found = requireMarket(state, terms.marketId);
+  const admitted = admitPurchase(state, found, terms, traderId, now, throwRefusal);
+  const fill = bought(found, admitted, terms);
   const { avgPrice, sharesMicro } = fill;
   if (terms.maxAvgPrice !== undefined && avgPrice > terms.maxAvgPrice)
     throw new Fault("SLIPPAGE", `The average price would be ${avgPrice}, above ${terms.maxAvgPrice}`, {
@@ -115,7 +84,11 @@ export function fillBuy(state: Reader, terms: BuyTerms, traderId: string | undef
 }
 
 /** The result of a purchase, from the market maker and the fee. */
-function bought({ market, marketState, policy, claimed }: Admitted, { side, amountMicro }: BuyTerms): Fill {
+function bought(
+  { market, marketState }: FoundMarket,
+  { policy, claimed }: Admitted,
+  { side, amountMicro }: BuyTerms,
+): Fill {
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   const netMicro = amountMicro - feeMicro;
   if (netMicro <= 0n)
@@ -139,15 +112,12 @@ function bought({ market, marketState, policy, claimed }: Admitted, { side, amou
  * funds.
  */
 export function fillSell(state: Reader, terms: SellTerms, traderId: string | undefined, now: number): Fill {
-  const { sharesMicro } = terms;
-  const admitted = requireAdmitted(state, terms, traderId, now);
-  const { trader } = admitted;
-  const held = trader && heldMicro(state, trader.id, terms);
-  if (held !== undefined && held < sharesMicro)
-    throw new Fault("INSUFFICIENT_SHARES", "Not enough shares", {
-      detail: { limit: decimalFromMicro(held), value: decimalFromMicro(sharesMicro) },
-    });
-  const fill = sold(admitted, terms);
+  const { marketId, side, sharesMicro, claimedJurisdiction } = terms;
+  const found = requireMarket(state, marketId);
+  const heldMicro = traderId === undefined ? 0n : heldBy(state, traderId, marketId, side);
+  const claim = { claimedJurisdiction, sharesMicro, heldMicro };
+  const admitted = admitSale(state, found, claim, traderId, now, throwRefusal);
+  const fill = sold(found, admitted, terms);
   const { avgPrice } = fill;
   const proceedsMicro = fill.amountMicro - fill.feeMicro;
   if (terms.minAvgPrice !== undefined && avgPrice < terms.minAvgPrice)
@@ -162,7 +132,11 @@ export function fillSell(state: Reader, terms: SellTerms, traderId: string | und
 }
 
 /** The result of a sale, from the market maker and the fee. */
-function sold({ market, marketState, policy, claimed }: Admitted, { side, sharesMicro }: SellTerms): Fill {
+function sold(
+  { market, marketState }: FoundMarket,
+  { policy, claimed }: Admitted,
+  { side, sharesMicro }: SellTerms,
+): Fill {
   const { proceedsMicro: amountMicro, pool } = sellToPool(market, marketState, side, sharesMicro);
   const feeMicro = feeOn(amountMicro, policy.feeBps);
   if (amountMicro <= feeMicro)
@@ -174,43 +148,9 @@ function sold({ market, marketState, policy, claimed }: Admitted, { side, shares
   return { market, marketState, amountMicro, feeMicro, sharesMicro, avgPrice, yesPriceAfter, pool, claimed };
 }
 
-/**
- * The detail of an exceeded bound for `pmctl why`: the field that states it, the limit and the value. Amounts are decimals.
- */
-function bound(field: string, limit: string, value: string): { field: string; limit: string; value: string } {
-  return { field, limit, value };
-}
-
-function heldMicro(state: Reader, traderId: string, { marketId, side }: { marketId: string; side: Side }): bigint {
+/** The shares of one side that a user holds. */
+export function heldBy(state: Reader, traderId: string, marketId: string, side: Side): bigint {
   return state.get("position", positionKey(traderId, marketId, side))?.sharesMicro ?? 0n;
-}
-
-interface Admitted {
-  market: Market;
-  marketState: MarketState;
-  /** The policy in force at this instant: an ended override does not count, even if its end is not recorded yet. */
-  policy: Policy;
-  trader: Trader | undefined;
-  claimed: string | undefined;
-}
-
-/** The common preconditions of buying and selling: a market that trades, and a user who may trade. */
-function requireAdmitted(state: Reader, terms: Terms, traderId: string | undefined, now: number): Admitted {
-  const { marketId, claimedJurisdiction } = terms;
-  const { market, marketState } = requireMarket(state, marketId);
-  requireTradable(statusAt({ status: marketState.status, closeAt: market.closeAt }, now), market.closeAt);
-  const tenant = requireTenant(state);
-  const policy = policyAt(tenant, now);
-  if (traderId === undefined) return { market, marketState, policy, trader: undefined, claimed: undefined };
-  const trader = state.get("trader", traderId) ?? newTrader(traderId, now);
-  requireEligible(trader, policy, { kycRequired: tenant.kycRequired, claimed: claimedJurisdiction });
-  return { market, marketState, policy, trader, claimed: claimThatDecides(trader, policy, claimedJurisdiction) };
-}
-
-/** The token's claim counts only if the policy requires a jurisdiction and the identity check named none. */
-function claimThatDecides({ jurisdiction }: Trader, policy: Policy, claimed: string | undefined): string | undefined {
-  const { allowed, blocked } = policy.jurisdictions;
-  return jurisdiction === null && allowed.length + blocked.length > 0 ? claimed : undefined;
 }
 
 /** The YES price after the trade, with six decimals. */

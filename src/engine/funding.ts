@@ -1,7 +1,8 @@
 import { externalOf, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
-import { Fault, invariant } from "../domain/fault.ts";
+import { Fault, invariant, throwRefusal } from "../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../domain/money.ts";
 import { policyAt } from "../domain/policy/policy.ts";
+import { admitWithdrawal } from "./admission.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
@@ -62,7 +63,7 @@ export const requestWithdrawal: CommandKind<{ id: string; traderId: string; amou
     need("account", pendingOf(traderId)),
   ],
   decide(draft, { id, traderId, amountMicro }, now) {
-    if (draft.get("trader", traderId)?.restricted) throw new Fault("ACCOUNT_RESTRICTED", "Account is restricted");
+    admitWithdrawal(draft, traderId, amountMicro, throwRefusal);
     draft.transfer(walletOf(traderId), pendingOf(traderId), amountMicro);
     const withdrawal: Withdrawal = {
       id,

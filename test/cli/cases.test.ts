@@ -101,9 +101,9 @@ describe("cases", () => {
     expect(JSON.parse(stderr)).toMatchObject({ code: "CASE_FAILED", exit: 7 });
     expect(report).toMatchObject({ passed: 1, failed: 1 });
     expect(report.cases[1]).toMatchObject({ line: 19, ok: false });
-    const blocked = { expected: null, actual: "JURISDICTION_BLOCKED" };
+    const unknown = { expected: null, actual: "JURISDICTION_UNKNOWN" };
     expect(report.cases[1]?.failures).toEqual([
-      { path: "when[0].expect.refused", line: 24, ...blocked },
+      { path: "when[0].expect.refused", line: 24, ...unknown },
       { path: "when[1].expect.refused", line: 26, expected: "MARKET_CLOSED", actual: "KYC_REQUIRED" },
       { path: "then.balances.bob", line: 29, expected: 4, actual: 10 },
     ]);

@@ -39,8 +39,8 @@ describe("jurisdiction", () => {
 
   test.each<[string, string[], string[], string | null, string]>([
     ["no lists: an unknown place is fine", [], [], null, "may trade"],
-    ["an unknown place is refused once there is an allowed list", ["AE"], [], null, "JURISDICTION_BLOCKED"],
-    ["an unknown place is refused once there is a blocked list", [], ["US"], null, "JURISDICTION_BLOCKED"],
+    ["an unknown place is refused once there is an allowed list", ["AE"], [], null, "JURISDICTION_UNKNOWN"],
+    ["an unknown place is refused once there is a blocked list", [], ["US"], null, "JURISDICTION_UNKNOWN"],
     ["a place on no list passes when only a blocked list exists", [], ["US"], "AE", "may trade"],
     ["a place outside the allowed list is refused", ["AE"], [], "FR", "JURISDICTION_BLOCKED"],
     ["blocked wins over allowed", ["US"], ["US"], "US", "JURISDICTION_BLOCKED"],
@@ -53,9 +53,9 @@ describe("jurisdiction", () => {
     ["another spelling of a blocked country is that country", [], ["GB"], "UK", "JURISDICTION_BLOCKED"],
     ["and so is its longer code", [], ["GB"], "GBR", "JURISDICTION_BLOCKED"],
     ["a list of before may have the other spelling", [], ["UK"], "GB", "JURISDICTION_BLOCKED"],
-    ["a code of no country is an unknown place", [], ["US"], "XX", "JURISDICTION_BLOCKED"],
-    ["a retired code of several countries is one too", [], ["US"], "SU", "JURISDICTION_BLOCKED"],
-    ["and so is a state that a country does not have", [], ["US-NY"], "US-ZZ", "JURISDICTION_BLOCKED"],
+    ["a code of no country is an unknown place", [], ["US"], "XX", "JURISDICTION_UNKNOWN"],
+    ["a retired code of several countries is one too", [], ["US"], "SU", "JURISDICTION_UNKNOWN"],
+    ["and so is a state that a country does not have", [], ["US-NY"], "US-ZZ", "JURISDICTION_UNKNOWN"],
     ["where nothing is listed a code of no country is fine", [], [], "XX", "may trade"],
   ])("%s", (_what, allowed, blocked, jurisdiction, expected) => {
     expect(refusal({ jurisdiction }, lists(allowed, blocked))).toBe(expected);
@@ -65,7 +65,7 @@ describe("jurisdiction", () => {
     expect(refusal({ jurisdiction: null }, STRICT, "ae")).toBe("may trade");
     expect(refusal({ jurisdiction: null }, STRICT, "us-ny")).toBe("JURISDICTION_BLOCKED");
     expect(refusal({ jurisdiction: "US" }, STRICT, "AE")).toBe("JURISDICTION_BLOCKED");
-    expect(refusal({ jurisdiction: "ZZ" }, STRICT, "AE")).toBe("JURISDICTION_BLOCKED");
+    expect(refusal({ jurisdiction: "ZZ" }, STRICT, "AE")).toBe("JURISDICTION_UNKNOWN");
     expect(refusal({ jurisdiction: null }, STRICT, "usa")).toBe("JURISDICTION_BLOCKED");
   });
 

@@ -49,7 +49,7 @@ describe("who may not trade is told before the first press, and the way out is t
   test.each([
     ["KYC_REQUIRED", apply(true), apply(false), /identity has to be verified/, "verify"],
     ["SUITABILITY_REQUIRED", suitability(true), suitability(false), /Answer a few questions first/, "suitability"],
-    ["JURISDICTION_BLOCKED", residents("CH"), residents(), /not available where you live/, "verify"],
+    ["JURISDICTION_UNKNOWN", residents("CH"), residents(), /place of residence has to be known/, "verify"],
     ["ACCOUNT_RESTRICTED", restrict(true), restrict(false), /may not trade at the moment/, undefined],
   ] as const)("%s", async (code, impose, lift, words, action) => {
     const { page, frame, requests } = opened;

@@ -1,4 +1,5 @@
 import { Between, InAnyOrder, InRange, Like } from "./match.ts";
+import { eligibilityOf } from "./model-eligibility.ts";
 import { capMinor } from "./model-funding.ts";
 import { priceOf, yesMillionths } from "./model-makers.ts";
 import { pricesOf, worth } from "./model-markets.ts";
@@ -112,6 +113,14 @@ export function userReads(state: State, user: string): Read[] {
     own("/v1/statement", () => statementOf(state, user), { paged: true }),
     own("/v1/orders", () => orders, { paged: true }),
     own("/v1/suitability", () => suitabilityOf(state, user)),
+    own("/v1/eligibility", () => eligibilityOf(state, user)),
+    {
+      path: `/v1/users/${user}/eligibility`,
+      as: "ops",
+      about: [user],
+      ...(known ? {} : { status: 404 }),
+      expected: () => (known ? eligibilityOf(state, user) : {}),
+    },
     {
       path: `/v1/users/${user}`,
       as: "ops",

@@ -202,10 +202,14 @@ export type Rule = (state: State, request: Request) => Outcome[];
 /** Refusals of the interface: the status of each code, and the exit code of the command line. */
 const CODES: Record<string, { status: number; exit: number }> = Object.fromEntries([
   ...["KEY_INVALID", "USER_REQUIRED"].map((code) => [code, { status: 401, exit: 4 }]),
-  ...["FORBIDDEN", "KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"].map((code) => [
-    code,
-    { status: 403, exit: 4 },
-  ]),
+  ...[
+    "FORBIDDEN",
+    "KYC_REQUIRED",
+    "ACCOUNT_RESTRICTED",
+    "JURISDICTION_UNKNOWN",
+    "JURISDICTION_BLOCKED",
+    "SUITABILITY_REQUIRED",
+  ].map((code) => [code, { status: 403, exit: 4 }]),
   ...["NOT_FOUND", "MARKET_NOT_FOUND"].map((code) => [code, { status: 404, exit: 5 }]),
   ["BAD_REQUEST", { status: 400, exit: 6 }],
 ]);

@@ -53,7 +53,7 @@ export function judgeTrade(state: State, request: Request): Outcome[] {
   return statusesOf(market, request.during).flatMap((status) => {
     if (status !== "open") return refuse(`MARKET_${status.toUpperCase()}`);
     const user = request.user === undefined ? undefined : (state.users[request.user] ?? stranger(request));
-    const standing = user && standingOf(state, user, request.claimed);
+    const [standing] = user ? standingsOf(state, user, request.claimed) : [];
     if (standing) return refuse(standing);
     return terms.selling
       ? judgeSale(state, request, market, terms)
@@ -89,19 +89,25 @@ function termsOf({ operation, body }: Request): Terms | undefined {
   };
 }
 
-/** Who may trade at all: KYC, restriction, jurisdiction, suitability. */
-function standingOf({ kycRequired, policy }: State, user: User, claimed: string | undefined): string | undefined {
-  if (kycRequired && user.kyc !== "verified") return "KYC_REQUIRED";
-  if (user.restricted) return "ACCOUNT_RESTRICTED";
-  const { allowed, blocked } = policy.jurisdictions;
-  const at = user.jurisdiction ?? claimed?.toUpperCase();
-  const lists = (codes: string[]) => codes.some((code) => at === code || at?.startsWith(`${code}-`));
-  if (allowed.length + blocked.length > 0)
-    if (at === undefined || lists(blocked) || (allowed.length > 0 && !lists(allowed))) return "JURISDICTION_BLOCKED";
+/** Why a user may not trade at all: KYC, restriction, jurisdiction, suitability. */
+export function standingsOf({ kycRequired, policy }: State, user: User, claimed?: string): string[] {
+  const place = placeRefusal(policy, user.jurisdiction ?? claimed?.toUpperCase());
   const { suitabilityRequired, suitabilityThresholds } = policy;
-  if (user.score === null ? suitabilityRequired : user.score < suitabilityThresholds.blockBelow)
-    return "SUITABILITY_REQUIRED";
-  return undefined;
+  const isUnfit = user.score === null ? suitabilityRequired : user.score < suitabilityThresholds.blockBelow;
+  return [
+    ...(kycRequired && user.kyc !== "verified" ? ["KYC_REQUIRED"] : []),
+    ...(user.restricted ? ["ACCOUNT_RESTRICTED"] : []),
+    ...(place === undefined ? [] : [place]),
+    ...(isUnfit ? ["SUITABILITY_REQUIRED"] : []),
+  ];
+}
+
+function placeRefusal({ jurisdictions }: Policy, at: string | undefined): string | undefined {
+  const { allowed, blocked } = jurisdictions;
+  const lists = (codes: string[]) => codes.some((code) => at === code || at?.startsWith(`${code}-`));
+  if (allowed.length + blocked.length === 0) return undefined;
+  if (at === undefined) return "JURISDICTION_UNKNOWN";
+  return lists(blocked) || (allowed.length > 0 && !lists(allowed)) ? "JURISDICTION_BLOCKED" : undefined;
 }
 
 /** The cap of a score's tier, micro-dollars; null for none. */
@@ -110,7 +116,7 @@ export function tierCap(score: number, { suitabilityThresholds }: Policy): bigin
   return capUsd === null ? null : (microOf(capUsd) ?? 0n);
 }
 
-function exposureCap(user: User, policy: Policy): bigint {
+export function exposureCap(user: User, policy: Policy): bigint {
   const cap = microOf(policy.maxUserExposureUsd) ?? 0n;
   const tier = user.score === null ? null : tierCap(user.score, policy);
   return tier === null ? cap : smaller(cap, tier);

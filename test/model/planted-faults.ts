@@ -29,7 +29,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a payout is doubled",
-    file: "src/engine/settlement.ts",
+    file: "src/engine/ends/settlement.ts",
     right: "for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);",
     wrong: `for (const { traderId, sharesMicro } of winners) {
     draft.transfer(escrow, walletOf(traderId), sharesMicro);
@@ -80,7 +80,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the trade limit excludes its own value",
-    file: "src/engine/fill.ts",
+    file: "src/engine/admission.ts",
     right: "if (amountMicro > limitFromUsd(policy.maxTradeUsd))",
     wrong: "if (amountMicro >= limitFromUsd(policy.maxTradeUsd))",
   },
@@ -104,9 +104,9 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a restriction does not stop withdrawals",
-    file: "src/engine/funding.ts",
-    right: 'if (draft.get("trader", traderId)?.restricted)',
-    wrong: 'if (draft.get("trader", traderId)?.restricted === null)',
+    file: "src/engine/admission.ts",
+    right: "if (trader) requireUnrestricted(trader, refuse);",
+    wrong: "if (trader?.restricted === null) requireUnrestricted(trader, refuse);",
   },
   {
     name: "unrealised results are rounded up",

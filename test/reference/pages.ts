@@ -30,7 +30,7 @@ const MOST_ASKED = 12;
 
 function errorsPage(): string {
   const sections = FAULT_CODES.map((name) => {
-    const { status, exit, meaning, next } = faultFacts(name);
+    const { status, exit, meaning, next, action } = faultFacts(name);
     const asked = Object.entries(operations).flatMap(([id, { refusals }]) =>
       (refusals as readonly string[]).includes(name) ? [id] : [],
     );
@@ -43,6 +43,7 @@ function errorsPage(): string {
       "",
       `HTTP status ${status} · exit code ${exit} (${EXIT_MEANINGS[exit as keyof typeof EXIT_MEANINGS]})`,
       ...(asked.length === 0 || asked.length > MOST_ASKED ? [] : ["", `Answered by ${asked.map(code).join(", ")}.`]),
+      ...(action === undefined ? [] : ["", `\`getEligibility\` names the action \`${action}\`.`]),
       ...(next === undefined ? [] : ["", "```sh", next, "```"]),
     ].join("\n");
   });

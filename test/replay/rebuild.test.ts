@@ -164,7 +164,7 @@ test("a user whom the log places nowhere is refused where the record asked for n
   free.run(tradeOf());
   const blocked = { allowed: [], blocked: ["US"] };
   expect((await replay(free, { jurisdictions: blocked })).refused.byCode).toEqual([
-    { code: "JURISDICTION_BLOCKED", trades: 1, users: 1 },
+    { code: "JURISDICTION_UNKNOWN", trades: 1, users: 1 },
   ]);
   // The user's token said where, which no entry tells.
   const placed = sceneOf({ jurisdictions: blocked });

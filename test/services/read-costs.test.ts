@@ -150,6 +150,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the wallet", (api) => api.getWallet({})],
   ["the statement", (api) => api.listStatement({})],
   ["suitability", (api) => api.getSuitability({})],
+  ["what a user may do", (api) => api.getEligibility({ marketId: "m1" })],
   ["a user", (api) => api.getUser({ id: "u9" })],
   ["withdrawals", (api) => api.listWithdrawals({})],
   ["pending withdrawals", (api) => api.listWithdrawals({ status: "pending" })],

@@ -28,14 +28,12 @@ const SENTENCES: Partial<Record<FaultCode, (detail: Detail) => string>> = {
     field === "policy.suitabilityRequired"
       ? "the user has submitted no assessment, and suitabilityRequired asks for one"
       : `the user's score ${value} is below ${limit}, where trading is blocked`,
+  JURISDICTION_UNKNOWN: ({ value }) =>
+    value === "unknown"
+      ? "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it"
+      : `the policy lists jurisdictions, and ${value}, which the KYC event or the claim of the user's token named, is not a code of ISO 3166`,
   JURISDICTION_BLOCKED: ({ value, field }) =>
-    field === "policy.jurisdictions.blocked"
-      ? `jurisdiction ${value} is on the blocked list`
-      : field === "policy.jurisdictions.allowed"
-        ? `jurisdiction ${value} is not on the allowed list`
-        : value !== "unknown"
-          ? `the policy lists jurisdictions, and ${value}, which the KYC event or the claim of the user's token named, is not a code of ISO 3166`
-          : "the user's jurisdiction is not on record, and the policy lists jurisdictions: the KYC event's `jurisdiction`, or the claim of the user's token, names it",
+    `jurisdiction ${value} is ${field === "policy.jurisdictions.blocked" ? "on the blocked list" : "not on the allowed list"}`,
   USER_REQUIRED: ({ fault }) =>
     isCredentialFault(fault) ? credentialFaultSentence(fault) : "the request named no user",
   TOKEN_KEYS_UNAVAILABLE: ({ problem }) => `the key set in auth.jwt.jwks of the tenant file cannot be read: ${problem}`,

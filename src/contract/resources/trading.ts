@@ -194,7 +194,13 @@ const { operation, userRead, userChange } = operationsUnder("trading");
 
 /** The errors of a trade in the order of its checks: the market's state, the user's status, limits, then funds. */
 const MARKET_STATE = ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED", "MARKET_SUSPENDED"] as const;
-const STANDING = ["KYC_REQUIRED", "ACCOUNT_RESTRICTED", "JURISDICTION_BLOCKED", "SUITABILITY_REQUIRED"] as const;
+const STANDING = [
+  "KYC_REQUIRED",
+  "ACCOUNT_RESTRICTED",
+  "JURISDICTION_UNKNOWN",
+  "JURISDICTION_BLOCKED",
+  "SUITABILITY_REQUIRED",
+] as const;
 const LIMITS = ["MAX_TRADE_EXCEEDED", "EXPOSURE_EXCEEDED"] as const;
 const FUNDS = ["INSUFFICIENT_FUNDS", "AMOUNT_TOO_SMALL", "PRICE_BOUND", "COST_EXCEEDS_PAYOUT"] as const;
 /** A sale needs shares instead of funds. Both purchases and sales may bound their price. */

@@ -1,10 +1,22 @@
 import { z } from "zod";
+import { USER_ACTIONS } from "../../domain/fault.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { KYC_STATES } from "../../domain/trader.ts";
 import { USER_STATES } from "../constants.ts";
 import { operationsUnder } from "../operation.ts";
-import { line, paging, queryInteger, queryNumber, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import {
+  line,
+  MarketId,
+  paging,
+  queryInteger,
+  queryNumber,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+  UserId,
+} from "../scalars.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum(USER_STATES).meta({ id: "UserState" });
@@ -85,7 +97,58 @@ export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
 export const Debited = z.object(moved).meta({ id: "Debited" });
 
+const rulesOf = MarketId.optional().describe(
+  "Adds the rules of this market, such as `MARKET_CLOSED`. Without it only the rules of every market are checked.",
+);
+
+export const EligibilityReason = z
+  .object({
+    code: z.string().meta({
+      description: "The code that the action itself would get in the header `Error-Code`.",
+      examples: ["KYC_REQUIRED"],
+    }),
+    message: z.string().describe("The message that the action itself would get."),
+    until: Timestamp.nullable().describe(
+      "When the reason ends by itself, because a temporary change of the policy ends; null if no time is known.",
+    ),
+    action: z
+      .enum(USER_ACTIONS)
+      .nullable()
+      .describe(
+        "What the user can do about it: pass the identity check, add money, answer the assessment, or ask the operator; null if nothing.",
+      ),
+  })
+  .meta({ id: "EligibilityReason" });
+
+const verdict = {
+  allowed: z.boolean().describe("Whether there are no reasons."),
+  reasons: z
+    .array(EligibilityReason)
+    .describe("Everything that stands against any amount at all, in the order in which the action would meet it."),
+};
+const Verdict = z.object(verdict).meta({ id: "EligibilityVerdict" });
+
+export const Eligibility = z
+  .object({
+    trade: z
+      .object({
+        ...verdict,
+        limits: z.object({
+          maxTradeUsd: Usd.describe("The limit per trade."),
+          maxExposureUsd: Usd.describe("The lower of the policy's cap on open positions and that of the assessment."),
+          remainingUsd: Usd.describe("What is left of `maxExposureUsd` beside the cost of the open positions."),
+          balanceUsd: Usd,
+        }),
+      })
+      .describe("A purchase."),
+    sell: Verdict.describe("A sale of shares that the user holds, in the market or in any."),
+    deposit: Verdict.describe("No rule refuses a deposit today."),
+    withdraw: Verdict,
+  })
+  .meta({ id: "Eligibility" });
+
 const { operatorRead, operatorChange } = operationsUnder("money", { extension: true });
+const trading = operationsUnder("trading", { extension: true });
 
 export const userOperations = {
   listUsers: operatorRead({
@@ -100,6 +163,21 @@ export const userOperations = {
     summary: "Get one user.",
     input: UserRef,
     output: User,
+  }),
+  getEligibility: trading.userRead({
+    path: "/v1/eligibility",
+    summary: "Say what the user may do now, and everything that stands against it.",
+    input: z.object({ marketId: rulesOf }),
+    output: Eligibility,
+    refusals: ["MARKET_NOT_FOUND"],
+  }),
+  getUserEligibility: trading.operatorRead({
+    path: "/v1/users/:id/eligibility",
+    summary:
+      "Say what one user may do now, and everything that stands against it. A jurisdiction that only the user's token claims is unknown here.",
+    input: z.object({ id: UserId, marketId: rulesOf }),
+    output: Eligibility,
+    refusals: ["MARKET_NOT_FOUND"],
   }),
   creditWallet: operatorChange("funds", {
     path: "/v1/users/:id/credit",

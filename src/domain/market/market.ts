@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts";
+import { Fault, type Refuse, throwRefusal } from "../fault.ts";
 import { roundPrice } from "../money.ts";
 import { MARKET_MAKERS, type MarketKind } from "./market-makers.ts";
 import type { Bought, Opening, Pool, Side, Sold } from "./pool.ts";
@@ -64,13 +64,14 @@ export function statusHoldsUntil(market: { status: StoredStatus; closeAt: number
 }
 
 /**
+ * Requires that the market accepts trades at this instant.
  * @param closeAt milliseconds since the epoch
- * @throws Fault if the market does not accept trades at this instant
+ * @param refuse takes the refusal; the default throws it
  */
-export function requireTradable(status: MarketStatus, closeAt: number): void {
+export function requireTradable(status: MarketStatus, closeAt: number, refuse: Refuse = throwRefusal): void {
   if (status === "open") return;
   const detail = { value: status, closeAt: new Date(closeAt).toISOString() };
-  if (status === "settled") throw new Fault("MARKET_SETTLED", "Market is settled", { detail });
-  if (status === "closed") throw new Fault("MARKET_CLOSED", "Market is closed", { detail });
-  throw new Fault("MARKET_SUSPENDED", "Market is suspended", { detail });
+  if (status === "settled") refuse(new Fault("MARKET_SETTLED", "Market is settled", { detail }));
+  else if (status === "closed") refuse(new Fault("MARKET_CLOSED", "Market is closed", { detail }));
+  else refuse(new Fault("MARKET_SUSPENDED", "Market is suspended", { detail }));
 }

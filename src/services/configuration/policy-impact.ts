@@ -131,6 +131,7 @@ function limitRules(limits: LimitImpact, before: Terms, after: Terms): RuleImpac
 /** By the error code of `requireEligible`. */
 const RULES: Readonly<Record<string, Rule>> = {
   KYC_REQUIRED: "kyc",
+  JURISDICTION_UNKNOWN: "jurisdictions",
   JURISDICTION_BLOCKED: "jurisdictions",
   SUITABILITY_REQUIRED: "suitability",
 };

@@ -6,6 +6,7 @@ import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
+import { endHandlers } from "../markets/ends.ts";
 import { explainHandlers, idHandlers } from "../markets/lookups.ts";
 import { marketViewHandlers } from "../markets/market-views.ts";
 import { marketHandlers } from "../markets/markets.ts";
@@ -14,6 +15,7 @@ import { tradingHandlers } from "../markets/trading.ts";
 import { oracleHandlers } from "../oracle.ts";
 import { reportHandlers } from "../reports.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
+import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
 
@@ -25,9 +27,11 @@ export function allHandlers(
   return {
     ...marketHandlers(context),
     ...marketViewHandlers(context),
+    ...endHandlers(context),
     ...tradingHandlers(context),
     ...walletHandlers(context),
     ...userHandlers(context),
+    ...eligibilityHandlers(context),
     ...positionHandlers(context),
     ...recordHandlers(context),
     ...policyHandlers(context),

@@ -9,6 +9,8 @@ user statement alice
 user statement alice -o csv > alice.csv
 user portfolio alice
 user portfolio alice -o json
+user eligibility alice
+user eligibility alice --market rain
 user story alice
 user story alice --out alice.html
 user restrict bob

@@ -2,6 +2,7 @@ import type { OperationId, WireOutput } from "../../../contract/operations.ts";
 import { depthOf } from "../../../domain/market/depth.ts";
 import type { Side } from "../../../domain/market/market.ts";
 import { usdFromMicro } from "../../../domain/money.ts";
+import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 import * as story from "./story.ts";
 
 const { FILL, MARKET, QUESTION, PRICES, SHARES } = story;
@@ -51,6 +52,40 @@ const withdrawal = {
   createdAt: story.TRADED_AT,
 };
 
+/** What a correction from yes to no takes back: the winner still holds it. */
+const corrected = {
+  users: 1,
+  takenBackUsd: SHARES,
+  receivablesUsd: 0,
+  paidUsd: 0,
+  fromTreasuryUsd: 0,
+  toTreasuryUsd: SHARES,
+};
+
+/** The user may trade and has money, and an operator has stopped the market. */
+const suspended = {
+  code: "MARKET_SUSPENDED",
+  message: "Market is suspended",
+  until: null,
+  action: null,
+};
+const allowed = { allowed: true, reasons: [] };
+const eligibility: WireOutput<"getEligibility"> = {
+  trade: {
+    allowed: false,
+    reasons: [suspended],
+    limits: {
+      maxTradeUsd: DEFAULT_POLICY.maxTradeUsd,
+      maxExposureUsd: CAP_MINOR / 100,
+      remainingUsd: CAP_MINOR / 100 - story.WALLET.exposureUsd,
+      balanceUsd: story.BALANCE,
+    },
+  },
+  sell: { allowed: false, reasons: [suspended] },
+  deposit: allowed,
+  withdraw: allowed,
+};
+
 /** The answers for traders and their pages in the story. */
 export const TRADER_ANSWERS: OutputExamples = {
   listMarkets: [{ ...market, yesPrice: PRICES.yes, volume24h: FILL.amount }],
@@ -68,6 +103,8 @@ export const TRADER_ANSWERS: OutputExamples = {
     createdAt: story.CREATED_AT,
     outcome: null,
     settledAt: null,
+    reason: null,
+    corrections: [],
     key: null,
   },
   getMarketHistory: [
@@ -88,11 +125,22 @@ export const TRADER_ANSWERS: OutputExamples = {
     payouts: 1,
     escrowUsd: story.ESCROW,
     totalUsd: SHARES,
+    fromFeesUsd: 0,
+    fromTreasuryUsd: 0,
     toTreasuryUsd: story.RETURNED_IF_YES,
     houseResultUsd: story.HOUSE_IF_YES,
     largest: { userId: story.USER, amountUsd: SHARES },
   },
   settleMarket: { id: MARKET, status: "settled", outcome: "yes", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
+  voidMarket: {
+    ...{ id: MARKET, status: "settled", outcome: "void", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
+    ...{ refundedUsd: FILL.amount, fromFeesUsd: FILL.fee, fromTreasuryUsd: 0, toTreasuryUsd: story.RETURNED_IF_VOID },
+  },
+  previewCorrection: { marketId: MARKET, from: "yes", to: "no", ...corrected, until: story.CORRECTABLE_UNTIL },
+  correctMarket: {
+    ...{ id: MARKET, status: "settled", from: "yes", outcome: "no", correctedAt: story.CORRECTED_AT },
+    ...corrected,
+  },
   quoteTrade: quote,
   placeTrade: traded,
   placeOrder: { ...traded, ...filled, hedgeRef: story.HEDGE },
@@ -109,6 +157,8 @@ export const TRADER_ANSWERS: OutputExamples = {
   },
   submitSuitability: { score: SCORE, exposureCapMinor: CAP_MINOR, passed: true },
   getSuitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
+  getEligibility: eligibility,
+  getUserEligibility: eligibility,
   getWallet: story.WALLET,
   listStatement: [
     {
