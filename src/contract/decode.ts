@@ -20,7 +20,8 @@ export function withoutNulls(schema: z.core.$ZodType, value: unknown): unknown {
   const object = objectIn(schema);
   if (!object || object.def.catchall?._zod.def.type === "never") return value;
   let kept = value;
-  for (const [name, given] of Object.entries(value)) {
+  for (const name in value) {
+    const given = value[name];
     const field = fieldOf(object, name);
     if (!field || typeof given !== "object") continue;
     const next = given === null && isForgone(field) ? undefined : withoutNulls(field, given);
@@ -51,11 +52,15 @@ export function misplacedField(
   if (!isMapping(value)) return undefined;
   const object = objectIn(schema);
   if (!object) return undefined;
-  for (const [name, given] of Object.entries(value)) {
+  for (const name in value) {
+    const given = value[name];
     const field = fieldOf(object, name);
-    const misplaced = field
-      ? misplacedField(field, given, `${path}${name}.`, root)
-      : resembling(name, object, path, root);
+    // The path is built for objects alone: any other value has no fields.
+    const misplaced = !field
+      ? resembling(name, object, path, root)
+      : isMapping(given)
+        ? misplacedField(field, given, `${path}${name}.`, root)
+        : undefined;
     if (misplaced) return misplaced;
   }
   return undefined;

@@ -26,6 +26,10 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   MARKET_CLOSED: "A closed market cannot reopen; it waits for its settlement.",
   MARKET_SUSPENDED: "Wait until the operator resumes it: `pmctl market resume`.",
   MARKET_SETTLED: "A settled market cannot change: its winners are paid.",
+  MARKET_NOT_SETTLED: "Settle the market first; only a settlement can be corrected.",
+  CORRECTION_CLOSED:
+    "The settlement is final. `resolution.correctionHours` of the tenant file gives later settlements a time in which they can be corrected.",
+  OUTCOME_UNCHANGED: "Nothing is to be corrected: the market has this outcome.",
   MAX_TRADE_EXCEEDED: "Trade for less. The limit is `policy.maxTradeUsd`.",
   EXPOSURE_EXCEEDED: "Sell shares, or trade for less. The message names the cap.",
   MAX_CREDIT_EXCEEDED: "Credit less. The limit is `policy.maxCreditUsd`.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { normalRange } from "../domain/access/networks.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../domain/market/market-makers.ts";
+import { type Fraction, type Outcome as MarketOutcome, outcomeIn, outcomeOf } from "../domain/market/outcome.ts";
 import { STATUS_WORDS, statusWordsProblem } from "../domain/market/status-filter.ts";
 import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
@@ -196,6 +197,52 @@ export const MarketKey = z.string().regex(/^(?!mkt_)[a-z0-9][a-z0-9._-]{0,63}$/,
 });
 
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
+
+const PART = "must be above 0 and below 1, with at most six decimals";
+/** A decimal text inside, such as "0.4"; an object with a number outside. */
+const FractionOutcome = z.codec(
+  z.strictObject({
+    yes: z
+      .number()
+      .refine((part) => part > 0 && part < 1 && Math.round(part * 1e6) / 1e6 === part, PART)
+      .meta({ description: "What a YES share is paid in USD; a NO share is paid the rest of 1.", examples: [0.4] }),
+  }),
+  z.string().regex(/^0\.\d{1,6}$/) as unknown as z.ZodType<Fraction, Fraction>,
+  {
+    decode: (shape) => outcomeOf(shape),
+    encode: (fraction) => ({ yes: Number(fraction) }),
+  },
+);
+
+/** An outcome that pays the shares. */
+export const SettledOutcome = z.union([Side, FractionOutcome]).meta({
+  id: "SettledOutcome",
+  description: "The side that wins; or `{yes: q}`, by which a YES share is paid q USD and a NO share 1 - q.",
+});
+/** Any end of a market. */
+export const Outcome = z.union([Side, z.literal("void"), FractionOutcome]).meta({
+  id: "Outcome",
+  description:
+    "`yes`, `no`, `void` (open positions get back what they cost), or `{yes: q}`, by which a YES share is paid q USD.",
+});
+
+/** An outcome in a query or flag: a fraction is `yes=0.4`. */
+export const OutcomeText = z
+  .codec(z.string().max(16), z.string() as unknown as z.ZodType<MarketOutcome, MarketOutcome>, {
+    decode: (text, context) => {
+      const outcome = outcomeIn(text);
+      if (outcome) return outcome;
+      context.issues.push({
+        code: "custom",
+        input: text,
+        message: "must be yes, no, void, or a fraction such as yes=0.4",
+      });
+      return z.NEVER;
+    },
+    encode: (outcome) => (outcome.startsWith("0.") ? `yes=${outcome}` : outcome),
+  })
+  .meta({ description: "`yes`, `no`, `void`, or a fraction such as `yes=0.4`.", examples: ["yes"] });
+
 const kinds = MARKET_KINDS.map((kind) => `\`${kind}\` (${MARKET_MAKERS[kind].title})`);
 export const MarketKind = z.enum(MARKET_KINDS).meta({ id: "MarketKind", description: `${kinds.join(" or ")}.` });
 export const MarketStatus = z.enum(["open", "suspended", "closed", "settled"]).meta({ id: "MarketStatus" });

@@ -100,6 +100,19 @@ const FAULTS = {
   MARKET_CLOSED: { status: 400, exit: 7, meaning: "the market's closing time has passed" },
   MARKET_SUSPENDED: { status: 400, exit: 7, meaning: "the market is suspended", next: "pmctl story <market>" },
   MARKET_SETTLED: { status: 400, exit: 7, meaning: "the market is settled" },
+  MARKET_NOT_SETTLED: {
+    status: 400,
+    exit: 7,
+    meaning: "the market is not settled",
+    next: "pmctl market show <market>",
+  },
+  CORRECTION_CLOSED: {
+    status: 400,
+    exit: 7,
+    meaning: "the settlement is final: the time of `resolution.correctionHours` has passed",
+    next: "pmctl market show <market>",
+  },
+  OUTCOME_UNCHANGED: { status: 400, exit: 7, meaning: "the market has this outcome already" },
   MAX_TRADE_EXCEEDED: {
     status: 400,
     exit: 7,
@@ -128,7 +141,7 @@ const FAULTS = {
   TREASURY_INSUFFICIENT: {
     status: 400,
     exit: 7,
-    meaning: "the treasury cannot fund the market",
+    meaning: "the treasury holds less than the market needs",
     next: "pmctl report house",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },

@@ -1,6 +1,8 @@
 import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
 import { Draft, type Reader } from "./draft.ts";
+import { correctMarket } from "./ends/correction.ts";
+import { settleMarket, voidMarket } from "./ends/settlement.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, endLeaked, revokeKey, rotateKey } from "./keys.ts";
@@ -9,7 +11,6 @@ import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
 import type { Need } from "./rows.ts";
-import { settleMarket } from "./settlement.ts";
 import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { endSession, recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
@@ -30,6 +31,8 @@ const KINDS = {
   suspendMarket,
   resumeMarket,
   settleMarket,
+  voidMarket,
+  correctMarket,
   closeMarket,
   holdMarket,
   updatePolicy,

@@ -1,7 +1,7 @@
 import type { ResolutionEvidence } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
-import { type Side, statusAt } from "../domain/market/market.ts";
+import { statusAt } from "../domain/market/market.ts";
 import { type CommandKind, marketNeeds, need, requireMarket } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type Market, type MarketState, SINGLE, type Watch } from "./rows.ts";
@@ -11,13 +11,6 @@ export interface OracleEvidence {
   /** The address that returned the outcome; null for the built-in oracle. */
   resolutionUrl: string | null;
   evidence: ResolutionEvidence;
-}
-
-export interface Resolution {
-  marketId: string;
-  outcome: Side;
-  /** Set if an oracle settles; absent if an operator does. */
-  oracle?: OracleEvidence | undefined;
 }
 
 /** Lets the sweep find the market by its deciding instant, from its creation on. */
@@ -48,11 +41,10 @@ export function requireOracleMaySettle(
   if ((url || null) !== oracle.resolutionUrl) throw new Fault("REFUSED", "The policy now names another oracle");
 }
 
-/** Ends the watch, also after a manual settlement, and records an oracle's evidence in the settlement's commit. */
-export function recordResolution(draft: Draft, { marketId, outcome, oracle }: Resolution): void {
+/** Ends the watch, also after a manual settlement. */
+export function endWatch(draft: Draft, marketId: string): void {
   const watch = draft.get("watch", marketId);
   if (watch) draft.put("watch", marketId, { ...watch, settled: true });
-  if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome });
 }
 
 /**

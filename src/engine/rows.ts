@@ -1,5 +1,6 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
 import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
+import type { Outcome } from "../domain/market/outcome.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
@@ -56,10 +57,31 @@ export interface MarketState extends Versioned, Pool, HourSums {
   status: StoredStatus;
   /** Gross amounts traded, fees included. */
   volumeMicro: bigint;
-  outcome: Side | null;
+  /** As last decided. */
+  outcome: Outcome | null;
+  /** When it was first decided. */
   settledAt: number | null;
   /** Whether the audit log contains the market's closing. */
   closingRecorded: boolean;
+}
+
+/**
+ * The end of a settled market that no side won alone, or whose outcome was corrected, in micro-dollars. The outcome is in
+ * the market's state; what another market paid follows from its positions.
+ */
+export interface MarketEnd extends Versioned {
+  marketId: string;
+  /** Positions that were paid more than 0, and what they were paid in all. */
+  payouts: number;
+  paidMicro: bigint;
+  /** The part of it that came from the house's fees. */
+  feesMicro: bigint;
+  /** What the treasury got; negative for what it added. */
+  treasuryMicro: bigint;
+  /** Why the market was voided at first; null for another end. */
+  reason: string | null;
+  /** Oldest first. */
+  corrections: readonly { from: Outcome; to: Outcome; at: number; reason: string }[];
 }
 
 /** The oracle's state of a market that it may settle. */
@@ -96,6 +118,11 @@ export interface Position extends Versioned, DaySums {
   sharesMicro: bigint;
   /** What the trader paid, fees included. */
   costMicro: bigint;
+}
+
+/** The fees within a position's cost. Derived from the trades, not stored; loaded for the ends that give fees back. */
+export interface PositionFee {
+  feeMicro: bigint;
 }
 
 /** The cost of a trader's positions in unsettled markets. Derived, not stored; loading it also loads the positions. */
@@ -228,13 +255,17 @@ export interface Tables {
   /** The market that has or had a key: no other market ever gets it. */
   marketKey: Market;
   marketState: MarketState;
+  marketEnd: MarketEnd;
   watch: Watch;
   trader: Trader;
   revocation: Revocation;
   position: Position;
+  positionFee: PositionFee;
   portfolio: Portfolio;
-  /** All positions in a market; loaded for a settlement only. */
+  /** All positions in a market; loaded for an end of it only. */
   holders: readonly Position[];
+  /** Makes the loader load the fees of all positions in a market. */
+  holderFees: never;
   /** All API keys. */
   keyring: readonly ApiKey[];
   apiKey: ApiKey;

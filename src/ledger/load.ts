@@ -1,6 +1,7 @@
 import { ANSWER_LIFE_MS, keyDigits } from "../domain/access/idempotency.ts";
-import { walletOf } from "../domain/accounts.ts";
+import { receivableOf, walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
+import { afterTrade, NOTHING_HELD } from "../domain/market/holding.ts";
 import {
   type Market,
   type Need,
@@ -42,6 +43,7 @@ export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed =
     [...keysByTable].map(async ([table, keySet]): Promise<Loaded[]> => {
       const keys = [...keySet];
       if (table === "holders") return loadHolders(sql, keys);
+      if (table === "holderFees") return loadHolderFees(sql, keys);
       if (table === "portfolio") return loadPortfolios(sql, keys);
       const rows = await LOADERS[table](sql, keys, isSealed);
       return keys.map((key) => ({ table, key, row: rows.get(key) ?? null }));
@@ -57,12 +59,13 @@ function unchecked(): never {
 
 type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed) => Promise<Map<string, Tables[T]>>;
 
-const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
+const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
   account: byKey(TABLES.account),
   market: byKey(TABLES.market),
   marketKey: loadByFileKey,
   marketState: byKey(TABLES.marketState),
+  marketEnd: byKey(TABLES.marketEnd),
   watch: byKey(TABLES.watch),
   trader: loadTraders,
   revocation: loadRevocations,
@@ -74,12 +77,13 @@ const LOADERS: { [T in Exclude<Table, "holders" | "portfolio">]: Loader<T> } = {
   inboundDelivery: byKey(TABLES.inboundDelivery),
   assessment: neverLoaded,
   position: neverLoaded,
+  positionFee: neverLoaded,
   apiKey: neverLoaded,
   tenantRecord: single(loadTenantRecord),
   freeze: single(async (sql, isSealed) => ({ until: (await lastFreeze(sql, isSealed))?.until ?? null })),
 };
 
-/** Positions load with portfolios or as holders, keys with the keyring, assessments never. */
+/** Positions load with portfolios or as holders, fees as those of holders, keys with the keyring, assessments never. */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
@@ -168,7 +172,7 @@ async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded
   ];
 }
 
-/** The positions of markets, including closed ones, and the wallets of their holders, which a settlement pays. */
+/** The positions of markets, including closed ones, with the wallets and debts of their holders. */
 async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.position.selected())}
@@ -176,12 +180,33 @@ async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]>
      where market_id = any(${textArray(marketIds)}::text[])
      order by trader_id, side`;
   const positions = rows.map((stored) => TABLES.position.decode(stored));
-  const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
-  const accounts = await loadByKey(sql, TABLES.account, wallets);
+  const traderIds = [...new Set(positions.map(({ traderId }) => traderId))];
+  const names = traderIds.flatMap((id) => [walletOf(id), receivableOf(id)]);
+  const accounts = await loadByKey(sql, TABLES.account, names);
   return [
     ...marketIds.map(
       (key): Loaded => ({ table: "holders", key, row: positions.filter(({ marketId }) => marketId === key) }),
     ),
-    ...wallets.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
+    ...names.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
+  ];
+}
+
+/** The fees within the cost of each position of the markets, from the trades of their holders. */
+async function loadHolderFees(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
+  const rows = await sql`
+    select t.market_id, t.trader_id, t.side, t.shares_micro, t.fee_micro
+      from (select distinct trader_id from position where market_id = any(${textArray(marketIds)}::text[])) p
+      join trade t on t.trader_id = p.trader_id and t.market_id = any(${textArray(marketIds)}::text[])
+     order by t.seq`;
+  const held = new Map<string, typeof NOTHING_HELD>();
+  for (const { market_id, trader_id, side, ...row } of rows) {
+    const [key, sharesMicro] = [positionKey(trader_id, market_id, side), BigInt(row.shares_micro)];
+    const isSale = sharesMicro < 0n;
+    const traded = { isSale, sharesMicro: isSale ? -sharesMicro : sharesMicro, feeMicro: BigInt(row.fee_micro) };
+    held.set(key, afterTrade(held.get(key) ?? NOTHING_HELD, { ...traded, amountMicro: 0n }));
+  }
+  return [
+    ...marketIds.map((key): Loaded => ({ table: "holderFees", key, row: null })),
+    ...[...held].map(([key, { feeMicro }]): Loaded => ({ table: "positionFee", key, row: { feeMicro } })),
   ];
 }

@@ -1,7 +1,20 @@
 import type { HedgeRef } from "../domain/market/hedge.ts";
 import type { MarketHour, Trade, TraderDay } from "../engine/draft.ts";
 import type { Tables } from "../engine/rows.ts";
-import { bigint, converted, flag, integer, journal, line, merged, named, replaced, text, whole } from "./codec.ts";
+import {
+  bigint,
+  converted,
+  flag,
+  integer,
+  journal,
+  json,
+  line,
+  merged,
+  named,
+  replaced,
+  text,
+  whole,
+} from "./codec.ts";
 
 type WatchFields = Omit<Tables["watch"], "hold"> & {
   reason: string | null;
@@ -50,8 +63,8 @@ export const MARKET_TABLES = {
   }),
   // The table keeps its original name.
   marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {
-    marketId: text(),
-    status: text(),
+    marketId: line(),
+    status: line(),
     yesMicro: bigint(),
     noMicro: bigint(),
     volumeMicro: bigint(),
@@ -62,6 +75,15 @@ export const MARKET_TABLES = {
     hourVolumeMicro: bigint(),
     hourFeeMicro: bigint(),
     yesPricePpm: integer(),
+  }),
+  marketEnd: replaced<Tables["marketEnd"]>("market_end", ["marketId"], "chain", {
+    marketId: text(),
+    payouts: integer(),
+    paidMicro: bigint(),
+    feesMicro: bigint(),
+    treasuryMicro: bigint(),
+    reason: text(),
+    corrections: json(),
   }),
   position: replaced<Tables["position"]>("position", ["traderId", "marketId", "side"], "chain", {
     traderId: line(),

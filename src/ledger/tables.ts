@@ -106,7 +106,9 @@ export const TABLES = {
 };
 
 /** Rows that exist only in a process's memory. */
-type Derived = "freeze" | "holders" | "keyring" | "marketKey" | "portfolio" | "revocation" | "tenantRecord";
+type Derived =
+  | ("freeze" | "holders" | "holderFees" | "keyring" | "marketKey" | "portfolio" | "positionFee")
+  | ("revocation" | "tenantRecord");
 
 /** The codecs of the rows that commands read and write. A missing codec does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =

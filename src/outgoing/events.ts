@@ -8,6 +8,7 @@ import {
   webhookOperationId,
 } from "../contract/resources/webhooks.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import { outcomeShown } from "../domain/market/outcome.ts";
 import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
 import { holdAgainst } from "../services/answers.ts";
@@ -109,12 +110,28 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
       const { outcome, payouts, paid } = content.payload;
       const end = {
         status: "settled",
-        outcome,
+        outcome: outcomeShown(outcome),
         settledAt: ts,
         payoutsProcessed: Number(payouts),
-        paid: jsonFromMicro(microFromDecimal(paid)),
+        paid: wireUsd(paid),
       } as const;
       return [{ id, type: "market.settled", data: () => ({ ...market(content.payload), ...end }) }];
+    }
+    case "market.voided": {
+      const { reason, payoutsProcessed, refunded, fromFees, fromTreasury, toTreasury } = content.payload;
+      const sums = {
+        ...{ refunded: wireUsd(refunded), fromFees: wireUsd(fromFees) },
+        ...{ fromTreasury: wireUsd(fromTreasury), toTreasury: wireUsd(toTreasury) },
+      };
+      const end = { status: "settled", settledAt: ts, reason, payoutsProcessed, ...sums } as const;
+      return [{ id, type: "market.voided", data: () => ({ ...market(content.payload), ...end }) }];
+    }
+    case "market.corrected": {
+      const { from, outcome, reason, takenBack, receivables, paid } = content.payload;
+      const change = { from: outcomeShown(from), outcome: outcomeShown(outcome), correctedAt: ts, reason };
+      const sums = { takenBack: wireUsd(takenBack), receivables: wireUsd(receivables), paid: wireUsd(paid) };
+      const correction = { status: "settled", ...change, ...sums } as const;
+      return [{ id, type: "market.corrected", data: () => ({ ...market(content.payload), ...correction }) }];
     }
     case "wallet.credited": {
       const { userId, amount, provider, txRef, cause } = content.payload;
@@ -134,6 +151,8 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
       return [];
   }
 }
+
+const wireUsd = (decimal: string) => jsonFromMicro(microFromDecimal(decimal));
 
 /** A trade is an order that is filled at once, under the same identifier. */
 function orderFilled(

@@ -1,7 +1,9 @@
-import type { MarketKind, Side, StoredStatus } from "../domain/market/market.ts";
+import type { MarketKind, StoredStatus } from "../domain/market/market.ts";
+import type { Outcome } from "../domain/market/outcome.ts";
 import { isPublicFilter, type StatusFilter, type WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import { bigint, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import type { MarketEnd } from "../engine/rows.ts";
+import { bigint, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
@@ -21,12 +23,17 @@ const OPEN = {
   status: text<StoredStatus>(),
   ...PRICED,
   volumeMicro: bigint(),
-  outcome: nullable(text<Side>()),
+  outcome: nullable(text<Outcome>()),
   settledAt: nullable(whole()),
   /** The database's clock, which decides whether the market is closed. */
   now: whole(),
 };
-const KEYED = { ...OPEN, key: nullable(text()) };
+const KEYED = {
+  ...OPEN,
+  key: nullable(text()),
+  corrections: nullable(json<MarketEnd["corrections"]>()),
+  voidReason: nullable(text()),
+};
 const toMarket = rowReader(KEYED);
 const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
 const toListed = rowReader({ ...OPEN, ...VOLUME });
@@ -43,7 +50,9 @@ function columns(sql: ReadSql) {
 }
 
 function keyedColumns(sql: ReadSql) {
-  return sql`${columns(sql)}, ${keyOfMarket(sql)} as key`;
+  return sql`${columns(sql)}, ${keyOfMarket(sql)} as key,
+             (select e.corrections from market_end e where e.market_id = m.id) as corrections,
+             (select e.reason from market_end e where e.market_id = m.id) as void_reason`;
 }
 
 /** Markets by id; the map leaves out unknown ids. */

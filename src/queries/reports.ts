@@ -1,4 +1,5 @@
-import type { Side, StoredStatus } from "../domain/market/market.ts";
+import type { StoredStatus } from "../domain/market/market.ts";
+import type { Outcome } from "../domain/market/outcome.ts";
 import type { StatusFilter } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
@@ -18,10 +19,9 @@ export async function readPeriodStart(sql: ReadSql, periodDays: number): Promise
   return now - (now % DAY_MS) - (periodDays - 1) * DAY_MS;
 }
 
-/** What the house kept of a settled market beyond its stake: the house's and the pool's winning shares, less F. */
-function houseResult(sql: ReadSql) {
-  return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end
-             - m.fund_micro`;
+/** What the treasury got of a market that one side won: the house's and the pool's winning shares. */
+function wonByHouse(sql: ReadSql) {
+  return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end`;
 }
 
 const toCategory = rowReader({
@@ -34,7 +34,7 @@ const toCategory = rowReader({
 });
 export type CategoryRow = ReturnType<typeof toCategory>;
 
-/** Volume, fees and market-making result by category, from the hours and the settlements of the period. */
+/** Volume, fees less what voids gave back, and market-making result by category, from the hours and ends of the period. */
 export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
   const rows = await sql`
     with
@@ -49,9 +49,10 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
         from traded t
         join market m on m.id = t.market_id
        union all
-      select m.category, 0, 0, ${houseResult(sql)}, 1
+      select m.category, 0, -coalesce(e.fees_micro, 0), coalesce(e.treasury_micro, ${wonByHouse(sql)}) - m.fund_micro, 1
         from book b
         join market m on m.id = b.market_id
+        left join market_end e on e.market_id = b.market_id
        where b.settled_at >= ${startMs}
     )
     select category, sum(volume)::text as volume, sum(fees)::text as fees, sum(spread)::text as spread,
@@ -60,6 +61,27 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
      group by category
      order by category collate "C"`;
   return rows.map(toCategory);
+}
+
+const toRefunds = rowReader({
+  markets: integer(),
+  positions: integer(),
+  paidMicro: named("paid", bigint()),
+  feesMicro: named("fees", bigint()),
+  /** What the treasury added. */
+  treasuryMicro: named("treasury", bigint()),
+});
+
+/** The voided markets of the period, with what their positions got back. */
+export async function sumRefunds(sql: ReadSql, startMs: number): Promise<ReturnType<typeof toRefunds>> {
+  const [row] = await sql`
+    select count(*)::int4 as markets, coalesce(sum(e.payouts), 0)::int4 as positions,
+           coalesce(sum(e.paid_micro), 0)::text as paid, coalesce(sum(e.fees_micro), 0)::text as fees,
+           coalesce(sum(greatest(-e.treasury_micro, 0)), 0)::text as treasury
+      from book b
+      join market_end e on e.market_id = b.market_id
+     where b.settled_at >= ${startMs} and b.outcome = 'void'`;
+  return toRefunds(row ?? {});
 }
 
 /** Users who traded since the beginning of a UTC day. */
@@ -105,7 +127,7 @@ const toRisk = rowReader({
   /** What traders paid into the market, without fees, less what it paid out to them. */
   stakesMicro: named("stakes", bigint()),
   status: text<StoredStatus>(),
-  outcome: nullable(text<Side>()),
+  outcome: nullable(text<Outcome>()),
   closeAt: whole(),
   /** The database's clock. */
   now: whole(),

@@ -1,15 +1,17 @@
 import { CAPITAL, TREASURY } from "../domain/accounts.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import { outcomeOf } from "../domain/market/outcome.ts";
 import { microFromDecimal } from "../domain/money.ts";
 import { covers } from "../domain/policy/jurisdictions.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import type { Draft } from "../engine/draft.ts";
+import { correct } from "../engine/ends/correction.ts";
+import { settleMarket, voidMarket } from "../engine/ends/settlement.ts";
 import { creditByOperator, creditUser, debitWallet, decideWithdrawal, requestWithdrawal } from "../engine/funding.ts";
 import { createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
 import { debit } from "../engine/payments.ts";
 import { positionKey, SINGLE } from "../engine/rows.ts";
-import { settleMarket } from "../engine/settlement.ts";
 import { placeTrade, sellShares } from "../engine/trade.ts";
 import { applyEntry } from "./fold.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
@@ -58,7 +60,13 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
       return { decide: (draft) => resumeMarket.decide(draft, payload, at) };
     case "market.settled": {
       const { marketId, outcome } = payload;
-      return { decide: (draft) => settleMarket.decide(draft, { marketId, outcome }, at) };
+      return { decide: (draft) => settleMarket.decide(draft, { marketId, outcome: outcomeOf(outcome) }, at) };
+    }
+    case "market.voided":
+      return { decide: (draft) => voidMarket.decide(draft, payload, at) };
+    case "market.corrected": {
+      const { marketId, outcome, reason } = payload;
+      return { decide: (draft) => correct(draft, { marketId, outcome: outcomeOf(outcome), reason }, at) };
     }
     case "wallet.credited": {
       const { creditId, userId, amount, provider, txRef = "" } = payload;

@@ -12,6 +12,7 @@ import {
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import type { StatedTenant } from "../domain/audit/audit-shapes.ts";
+import { afterTrade } from "../domain/market/holding.ts";
 import { openPool } from "../domain/market/market.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { continueDay, continueHour, NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";
@@ -32,6 +33,7 @@ import {
   type Trader,
 } from "../engine/rows.ts";
 import { newTrader } from "../engine/traders.ts";
+import { applyCorrection, applyEnd } from "./fold-ends.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
 /**
@@ -62,7 +64,11 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
       change(rows, "marketState", payload.marketId, { closingRecorded: true });
       break;
     case "market.settled":
-      applySettlement(rows, payload, at);
+    case "market.voided":
+      applyEnd(rows, payload, at);
+      break;
+    case "market.corrected":
+      applyCorrection(rows, payload, at);
       break;
     case "oracle.held":
       applyHold(rows, payload, at);
@@ -218,24 +224,11 @@ function applyTrade(
     sharesMicro: held.sharesMicro + boughtMicro,
     costMicro: held.costMicro + costMicro,
   });
-  expose(rows, userId, costMicro);
-}
-
-function expose(rows: LoggedRows, userId: string, costMicro: bigint): void {
+  const fees = rows.get("positionFee", key)?.feeMicro ?? 0n;
+  const traded = { isSale, sharesMicro: isSale ? -boughtMicro : boughtMicro, amountMicro, feeMicro };
+  const { feeMicro: withinMicro } = afterTrade({ ...held, feeMicro: fees }, traded);
+  rows.put("positionFee", key, { feeMicro: withinMicro });
   rows.put("portfolio", userId, portfolioAfter(rows.get("portfolio", userId), costMicro));
-}
-
-/** Each winning share takes its dollar out of the escrow, and the house takes the rest. */
-function applySettlement(rows: LoggedRows, payload: AuditPayloads["market.settled"], at: number): void {
-  const { marketId, outcome, returned } = payload;
-  const escrow = escrowOf(marketId);
-  for (const { traderId, side, sharesMicro, costMicro } of rows.get("holders", marketId) ?? []) {
-    if (side === outcome) rows.move(escrow, walletOf(traderId), sharesMicro);
-    expose(rows, traderId, -costMicro);
-  }
-  rows.move(escrow, TREASURY, microFromDecimal(returned));
-  change(rows, "marketState", marketId, { status: "settled", outcome, settledAt: at });
-  change(rows, "watch", marketId, { settled: true });
 }
 
 /** A provider's credit first repays the user's debt. */

@@ -17,7 +17,8 @@ import { isMapping } from "../domain/json/mapping.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
 import { applyCapital, applyEntry } from "./fold.ts";
 import { type LoggedEntry, LoggedRows, loggedEntry, type RowsPart } from "./logged-rows.ts";
-import { type Problem, recompute } from "./recompute.ts";
+import type { Problem } from "./problem.ts";
+import { recompute } from "./recompute.ts";
 
 /** An entry with content that the engine would not have decided. */
 export interface Finding extends Problem {
@@ -130,7 +131,7 @@ export class Recomputation {
     this.#followCommit(place, entry);
     this.#followPayments(place, entry);
     this.#followMoves(place, entry);
-    if (type === "market.settled") {
+    if (type === "market.settled" || type === "market.voided") {
       const { marketId } = entry.payload;
       this.#settled = { marketId, status: this.rows.get("marketState", marketId)?.status ?? "" };
     }

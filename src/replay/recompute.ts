@@ -1,9 +1,10 @@
-import { escrowOf, receivableOf, walletOf } from "../domain/accounts.ts";
+import { receivableOf, walletOf } from "../domain/accounts.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { parseDecimal } from "../domain/decimal.ts";
 import { Fault } from "../domain/fault.ts";
 import { type MarketStatus, openPool, statusAt } from "../domain/market/market.ts";
+import { outcomeOf } from "../domain/market/outcome.ts";
 import { decodeTerms, isFulfilled } from "../domain/market/terms.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
 import { policyAt, storedPolicy } from "../domain/policy/policy.ts";
@@ -14,16 +15,8 @@ import { policyChanges } from "../engine/policy.ts";
 import { positionKey, SINGLE, type Withdrawal } from "../engine/rows.ts";
 import { MAX_AHEAD_MS, newTrader } from "../engine/traders.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
-
-/** A statement of an entry that the engine would not have decided. */
-export interface Problem {
-  /** The subject: a market and a user, a withdrawal, a provider's payment, or a field. */
-  about: string;
-  what: string;
-  /** The entry's statement, and the value that follows from the earlier entries. */
-  recorded: string;
-  recomputed: string;
-}
+import { differing, type Problem } from "./problem.ts";
+import { correctionProblems, settlementProblems, voidProblems } from "./recompute-ends.ts";
 
 type PayloadOf<T extends keyof AuditPayloads> = AuditPayloads[T];
 
@@ -48,6 +41,10 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
       return closingProblems(rows, payload, at);
     case "market.settled":
       return settlementProblems(rows, payload);
+    case "market.voided":
+      return voidProblems(rows, payload);
+    case "market.corrected":
+      return correctionProblems(rows, payload, at);
     case "oracle.resolved":
       return resolutionProblems(rows, payload, at);
     case "wallet.credited":
@@ -83,16 +80,6 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
     default:
       return [];
   }
-}
-
-/** The differences between recorded and recomputed values, by name. */
-function differing(about: string, pairs: Record<string, readonly [recorded: string, recomputed: string]>): Problem[] {
-  const problems: Problem[] = [];
-  for (const what in pairs) {
-    const [recorded = "", recomputed = ""] = pairs[what] ?? [];
-    if (recorded !== recomputed) problems.push({ about, what, recorded, recomputed });
-  }
-  return problems;
 }
 
 /** The trade as requested, filled by the engine: status, limits, funds and price from the records. */
@@ -166,28 +153,6 @@ function closingProblems(rows: LoggedRows, payload: PayloadOf<"market.closed">, 
   ];
 }
 
-/** A dollar for each winning share; the rest of the escrow belongs to the pool and the house. */
-function settlementProblems(rows: LoggedRows, payload: PayloadOf<"market.settled">): Problem[] {
-  const { marketId, outcome } = payload;
-  const [market, state] = [rows.get("market", marketId), rows.get("marketState", marketId)];
-  if (!market || !state)
-    return [{ about: marketId, what: "market", recorded: "settled", recomputed: "it does not exist" }];
-  const winners = (rows.get("holders", marketId) ?? []).filter(
-    ({ side, sharesMicro }) => side === outcome && sharesMicro > 0n,
-  );
-  const paidMicro = winners.reduce((sum, { sharesMicro }) => sum + sharesMicro, 0n);
-  const returnedMicro = rows.balance(escrowOf(marketId)) - paidMicro;
-  const leftMicro = outcome === "yes" ? state.yesMicro + market.houseYesMicro : state.noMicro + market.houseNoMicro;
-  return differing(marketId, {
-    "settled twice": [String(state.status === "settled"), "false"],
-    payouts: [String(payload.payouts), String(winners.length)],
-    paid: [payload.paid, decimalFromMicro(paidMicro)],
-    returned: [payload.returned, decimalFromMicro(returnedMicro)],
-    "shares of pool and house": [payload.returned, decimalFromMicro(leftMicro)],
-    houseResult: [payload.houseResult, decimalFromMicro(returnedMicro - market.fundMicro)],
-  });
-}
-
 /** The outcome must follow from the recorded price and the market's original terms. */
 function resolutionProblems(rows: LoggedRows, payload: PayloadOf<"oracle.resolved">, at: number): Problem[] {
   const { marketId, outcome, price, oracle } = payload;
@@ -208,7 +173,7 @@ function resolutionProblems(rows: LoggedRows, payload: PayloadOf<"oracle.resolve
     ...differing(about, {
       feed: [payload.ref ?? "", terms.feed],
       strike: [payload.strike ?? "", terms.strike],
-      outcome: [outcome, isFulfilled(terms, seen) ? "yes" : "no"],
+      outcome: [outcomeOf(outcome), isFulfilled(terms, seen) ? "yes" : "no"],
       resolution_url: ["none", url || "none"],
     }),
   ];

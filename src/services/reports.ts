@@ -12,6 +12,7 @@ import {
   listRisks,
   readPeriodStart,
   sumPendingAndOwed,
+  sumRefunds,
 } from "../queries/reports.ts";
 import { readHedgeBook } from "../queries/traders/hedges.ts";
 import { listHeldMarkets } from "../queries/traders/positions.ts";
@@ -55,13 +56,16 @@ async function house(
   { pool }: ServiceContext,
   { periodDays }: Input<"getHouseReport">,
 ): Promise<Result<"getHouseReport">> {
-  const categories = await pool.snapshot(async (sql) =>
-    listCategoryResults(sql, await readPeriodStart(sql, periodDays)),
-  );
+  const [categories, refunds] = await pool.snapshot(async (sql) => {
+    const startMs = await readPeriodStart(sql, periodDays);
+    return Promise.all([listCategoryResults(sql, startMs), sumRefunds(sql, startMs)]);
+  });
+  const { markets, positions, paidMicro, feesMicro, treasuryMicro } = refunds;
   return {
     periodDays,
     totalFees: sum(categories, ({ feeMicro }) => feeMicro),
     spreadIncome: sum(categories, ({ spreadMicro }) => spreadMicro),
+    refunds: { markets, positions, paid: paidMicro, fees: feesMicro, treasury: treasuryMicro },
     byCategory: categories.map((category) => ({
       category: category.category,
       revenue: revenueMicro(category),

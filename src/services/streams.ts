@@ -4,6 +4,7 @@ import { type StreamEvents, streamEvents } from "../contract/resources/stream.ts
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { pricesOf, statusAt } from "../domain/market/market.ts";
+import { outcomeShown } from "../domain/market/outcome.ts";
 import { roundPrice } from "../domain/money.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { readAuditHead } from "../queries/audit.ts";
@@ -49,8 +50,11 @@ export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
       return marketEvent(content.payload, { status: "suspended", ts });
     case "market.closed":
       return marketEvent(content.payload, { status: "closed", ts });
+    case "market.voided":
+      return marketEvent(content.payload, { status: "settled", ts, outcome: "void" });
     case "market.settled":
-      return marketEvent(content.payload, { status: "settled", ts, outcome: content.payload.outcome });
+    case "market.corrected":
+      return marketEvent(content.payload, { status: "settled", ts, outcome: outcomeShown(content.payload.outcome) });
     default:
       return [];
   }

@@ -60,7 +60,7 @@ test("the scopes of the operations are the documented ones", () => {
     read: ["reconcile"],
     "config:read": ["listLatestPrices", "previewPolicy"],
     markets: ["createMarket", "resumeMarket", "suspendMarket"],
-    settle: ["checkFeeds", "settleMarket", "sweepOracle"],
+    settle: ["checkFeeds", "correctMarket", "settleMarket", "sweepOracle", "voidMarket"],
     funds: ["approveWithdrawal", "creditWallet", "debitWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],
     config: ["applyConfig", "enableWebhookReceiver", "freezeConfig", "replayWebhook", "unfreezeConfig", "updatePolicy"],

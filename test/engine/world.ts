@@ -1,9 +1,10 @@
 import { walletOf } from "../../src/domain/accounts.ts";
 import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
+import { afterTrade, NOTHING_HELD } from "../../src/domain/market/holding.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import { type Command, execute, type Results } from "../../src/engine/commands.ts";
 import type { Draft, Reader } from "../../src/engine/draft.ts";
-import { type Position, SINGLE, type Table, type Tables, type Trader } from "../../src/engine/rows.ts";
+import { type Position, positionKey, SINGLE, type Table, type Tables, type Trader } from "../../src/engine/rows.ts";
 
 /** The instant at which tests begin, and a closing time an hour later. */
 export const NOW = 1_800_000_000_000;
@@ -17,12 +18,15 @@ export const usd = (dollars: number): bigint => BigInt(Math.round(dollars * 1e6)
  */
 export class World implements Reader {
   readonly #rows = new Map<string, Tables[Table]>();
+  /** What trades add up to, from which the fees of positions follow. */
+  readonly #traded = new Map<string, typeof NOTHING_HELD>();
   now = NOW;
   /** What was recorded, and when. */
   readonly log: (Draft["audit"][number] & { at: number })[] = [];
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {
     if (table === "holders") return this.#holders(key) as unknown as Tables[T];
+    if (table === "positionFee") return this.#traded.get(key) as Tables[T] | undefined;
     return this.#rows.get(`${table}/${key}`) as Tables[T] | undefined;
   }
 
@@ -40,6 +44,11 @@ export class World implements Reader {
   run<C extends Command>(command: C): { result: Results[C["type"]]; draft: Draft } {
     const decision = this.decide(command);
     for (const { table, key, row } of decision.draft.writes()) this.put(table, key, row);
+    for (const { marketId, traderId, side, releasedMicro, ...trade } of decision.draft.trades) {
+      const key = positionKey(traderId, marketId, side);
+      const held = this.#traded.get(key) ?? NOTHING_HELD;
+      this.#traded.set(key, afterTrade(held, { ...trade, isSale: releasedMicro !== null }));
+    }
     this.log.push(...decision.draft.audit.map((entry) => ({ ...entry, at: this.now })));
     return decision;
   }

@@ -29,7 +29,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a payout is doubled",
-    file: "src/engine/settlement.ts",
+    file: "src/engine/ends/settlement.ts",
     right: "for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);",
     wrong: `for (const { traderId, sharesMicro } of winners) {
     draft.transfer(escrow, walletOf(traderId), sharesMicro);

@@ -25,6 +25,9 @@ const FIELD_ORDER: Record<WebhookEventType, string> = {
   "market.resumed": "sequence marketId question status",
   "market.closed": "sequence marketId question status closeAt",
   "market.settled": "sequence marketId question status outcome settledAt payoutsProcessed paid",
+  "market.voided":
+    "sequence marketId question status settledAt reason payoutsProcessed refunded fromFees fromTreasury toTreasury",
+  "market.corrected": "sequence marketId question status from outcome correctedAt reason takenBack receivables paid",
   "wallet.credited": "sequence userId amount provider txRef cause",
   "kyc.updated": "sequence userId status provider verifiedAt jurisdiction",
   "user.notified": "sequence userId kind reason",
@@ -38,7 +41,7 @@ let order: Awaited<ReturnType<ReturnType<TestTenant["api"]>["placeOrder"]>>;
 let sale: Awaited<ReturnType<ReturnType<TestTenant["api"]>["placeTrade"]>>;
 
 beforeAll(async () => {
-  tenant = await openTestTenant();
+  tenant = await openTestTenant({ correctionHours: 24 });
   const { services } = tenant;
   const marketId = await tenant.market();
   await tenant.deposit("usr_1", 500);
@@ -63,8 +66,13 @@ beforeAll(async () => {
       actor: "provider:sumsub",
     });
   await tenant.api().settleMarket({ marketId, outcome: "yes" });
+  await tenant.api().correctMarket({ id: marketId, outcome: { yes: 0.4 }, reason: "The final report" });
+  const voidedId = await tenant.market();
+  await tenant.api().voidMarket({ id: voidedId, reason: "The match was called off" });
   entries = await readEntriesAfter(tenant.sql, { after: 0n, limit: 500 }, services.isSealed);
-  events = entries.flatMap((entry) => outgoingEventsOf(entry, marketOf(entry) === marketId ? QUESTION : ""));
+  events = entries.flatMap((entry) =>
+    outgoingEventsOf(entry, [marketId, voidedId].includes(marketOf(entry) ?? "") ? QUESTION : ""),
+  );
 });
 afterAll(() => tenant.close());
 

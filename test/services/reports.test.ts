@@ -182,7 +182,13 @@ describe("reports of a tenant in which nothing has happened", () => {
       settledMarkets: 0,
       activeTraders: 0,
     });
-    expect(await api.getHouseReport({})).toEqual({ periodDays: 30, totalFees: 0, spreadIncome: 0, byCategory: [] });
+    expect(await api.getHouseReport({})).toEqual({
+      periodDays: 30,
+      totalFees: 0,
+      spreadIncome: 0,
+      refunds: { markets: 0, positions: 0, paid: 0, fees: 0, treasury: 0 },
+      byCategory: [],
+    });
     expect(await api.getTradersReport({})).toEqual({
       periodDays: 30,
       traders: [],

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fetch } from "../../client/fetch.ts";
 import { httpApi } from "../../client/http-api.ts";
-import type { Api, WireOutput } from "../../contract/operations.ts";
+import type { Api, WireOutput, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS, type MarketKind } from "../../domain/market/market-makers.ts";
 import type { Side } from "../../domain/market/pool.ts";
@@ -140,18 +140,18 @@ export async function openMarketOfNow({ admin }: Pick<Stage, "admin">): Promise<
   return { id, closeAt };
 }
 
-/** Resolves to the outcome once the oracle has settled the market; undefined once the demo ends. */
+/** Resolves to the outcome once the oracle has settled the market; null once the demo ends. */
 export async function settlementOf(
   { admin }: Pick<Stage, "admin">,
   id: string,
   ended: AbortSignal,
-): Promise<Side | undefined> {
+): Promise<WireResult<"getMarket">["outcome"]> {
   while (!ended.aborted) {
     const { status, outcome } = await admin.getMarket({ id });
-    if (status === "settled") return outcome ?? undefined;
+    if (status === "settled") return outcome;
     await delay(WATCH_MS, undefined, { signal: ended }).catch(() => {});
   }
-  return undefined;
+  return null;
 }
 
 export interface DemoSummary {

@@ -1,11 +1,10 @@
 import type { Api } from "../../contract/operations.ts";
-import { type AuditPayloads, type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
+import { type AuditType, isOfType } from "../../domain/audit/audit-payloads.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { sentenceOf } from "../../domain/audit/sentence.ts";
-import type { Side } from "../../domain/market/pool.ts";
-import { decimalFromMicro, microFromDecimal } from "../../domain/money.ts";
 import { type Entry, requireSealed } from "../audit/walk-log.ts";
+import { END_TYPES, payoutsAt, type StoryLine } from "./payouts.ts";
 
 type Filter = Omit<Parameters<Api["listAudit"]>[0], "limit" | "cursor">;
 
@@ -19,17 +18,6 @@ export interface Story {
   verified: boolean;
   /** Hash of the latest entry at that time. */
   head: string;
-}
-
-export interface StoryLine {
-  ts: string;
-  seq: number;
-  hash: string;
-  /** The entry's type, or `payout`. */
-  kind: string;
-  actor: string;
-  sentence: string;
-  amountUsd: number | null;
 }
 
 const PAGE = 200;
@@ -67,9 +55,9 @@ export async function tellUser(tenant: string, id: string, api: Api, keys?: read
   const questions = new Map<string, string>();
   const entries = await entriesOf(api, { userId: id }, questions);
   const trades = entries.filter((entry) => isOfType(entry, "trade.executed"));
-  const settlements = trades.length === 0 ? [] : await entriesOf(api, { type: "market.settled" });
   const traded = new Set(trades.map(({ payload }) => payload.marketId));
-  const settled = settlements.filter(({ payload }) => traded.has(String(payload.marketId)));
+  const ends = trades.length === 0 ? [] : await Promise.all(END_TYPES.map((type) => entriesOf(api, { type })));
+  const settled = ends.flat().filter(({ payload }) => traded.has(String(payload.marketId)));
   if (keys) {
     const created = await Promise.all(
       [...questions.keys()].map((marketId) => entriesOf(api, { marketId, type: "market.created" })),
@@ -118,38 +106,9 @@ function lineOf(entry: Entry, question: string | undefined): StoryLine {
 }
 
 function amountOf(entry: Entry): number | null {
-  if (isOfType(entry, "market.settled")) return Number(entry.payload.paid);
+  if (isOfType(entry, "market.settled", "market.corrected")) return Number(entry.payload.paid);
+  if (isOfType(entry, "market.voided")) return Number(entry.payload.refunded);
   if (isOfType(entry, "market.created")) return Number(entry.payload.liquidity);
   const { amount } = entry.payload;
   return typeof amount === "string" ? Number(amount) : null;
-}
-
-/** The payouts of a settlement, the largest first: a dollar for each share of the outcome. */
-function payoutsAt(
-  entry: Entry,
-  trades: readonly { payload: AuditPayloads["trade.executed"] }[],
-  question: string | undefined,
-): StoryLine[] {
-  if (!isOfType(entry, "market.settled")) return [];
-  const { marketId, outcome } = entry.payload;
-  const held = new Map<string, bigint>();
-  for (const { payload } of trades) {
-    if (payload.marketId !== marketId || payload.side !== outcome) continue;
-    const shares = microFromDecimal(payload.shares.replace("-", ""));
-    held.set(payload.userId, (held.get(payload.userId) ?? 0n) + (payload.action === "sell" ? -shares : shares));
-  }
-  return [...held]
-    .filter(([, micro]) => micro > 0n)
-    .toSorted(([, a], [, b]) => Number(b - a))
-    .map(([userId, micro]) => payoutLine(entry, { userId, micro, outcome, question }));
-}
-
-function payoutLine(
-  { ts, seq, hash, actor, payload }: Entry,
-  { userId, micro, outcome, question }: { userId: string; micro: bigint; outcome: Side; question: string | undefined },
-): StoryLine {
-  const [amount, market] = [decimalFromMicro(micro), question === undefined ? payload.marketId : `'${question}'`];
-  const side = outcome === "yes" ? "Yes" : "No";
-  const sentence = `${userId} was paid $${amount} for ${amount} ${side} of ${market}`;
-  return { ts, seq, hash, kind: "payout", actor, sentence, amountUsd: Number(amount) };
 }

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
+import type { StoryLine } from "../../app/story/payouts.ts";
 import type { SignedStory } from "../../app/story/story-page.ts";
-import type { Story, StoryLine } from "../../app/story/tell-story.ts";
+import type { Story } from "../../app/story/tell-story.ts";
 import type { TenantSession } from "../../app/tenant/session.ts";
 import type { Api } from "../../contract/operations.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";

@@ -1,7 +1,7 @@
 import type { CommandContext } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { statusOption, UNSETTLED } from "../market/market-list.ts";
-import { cents, orDash, usd } from "../output/cells.ts";
+import { cents, orDash, resultWord, usd } from "../output/cells.ts";
 import { barOf } from "../output/charts.ts";
 
 export const risk = defineCommand({
@@ -12,7 +12,7 @@ export const risk = defineCommand({
     { title: "QUESTION", cell: ({ question }) => question, least: 35 },
     {
       title: "STATUS",
-      cell: ({ status, outcome }) => (outcome ? `${outcome.toUpperCase()} won` : orDash(status)),
+      cell: ({ status, outcome }) => (outcome ? resultWord(outcome) : orDash(status)),
       whole: true,
     },
     { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },

@@ -79,9 +79,14 @@ export const reportHouse = defineCommand({
     { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
   empty: "Nothing was traded or settled.",
-  after: ({ periodDays, totalFees, spreadIncome }, { output }) => {
-    if (holdsRowsOnly(output))
-      output.note(`${counted(periodDays, "day")}: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
+  after: ({ periodDays, totalFees, spreadIncome, refunds }, { output }) => {
+    if (!holdsRowsOnly(output)) return;
+    output.note(`${counted(periodDays, "day")}: fees ${usd(totalFees)}, market making ${usd(spreadIncome)}.`);
+    const { markets, positions, paid, fees, treasury } = refunds;
+    if (markets > 0)
+      output.note(
+        `${counted(markets, "voided market")} paid ${counted(positions, "position")} back ${usd(paid)}, of it fees ${usd(fees)} and from the treasury ${usd(treasury)}.`,
+      );
   },
 });
 

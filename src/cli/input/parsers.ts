@@ -5,6 +5,7 @@ import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempot
 import { NOT_KEPT, parseLossless, pathOfNumberText } from "../../domain/json/exact-json.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
+import { type OutcomeShape, outcomeIn, outcomeOnRecord, outcomeShown } from "../../domain/market/outcome.ts";
 import { statusWordsProblem } from "../../domain/market/status-filter.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { type Direction, parseDuration, parseTime, TimeSyntaxError } from "../../domain/time/time-grammar.ts";
@@ -16,6 +17,20 @@ import { parseTimestamp } from "../../domain/time/timestamp.ts";
 export function wholeNumber(value: string): number {
   if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
   return Number(value);
+}
+
+/** Any outcome of a market, in the form of the interface. */
+export function marketOutcome(value: string): OutcomeShape<number> {
+  const outcome = outcomeIn(value);
+  if (outcome === undefined) throw new InvalidArgumentError("It must be yes, no, void, or a fraction such as yes=0.4.");
+  return outcomeShown(outcomeOnRecord(outcome));
+}
+
+/** An outcome that pays the shares. */
+export function settledOutcome(value: string): Exclude<OutcomeShape<number>, "void"> {
+  const outcome = marketOutcome(value);
+  if (outcome === "void") throw new InvalidArgumentError("pmctl market void undoes a market.");
+  return outcome;
 }
 
 /** Seconds since 1970. */

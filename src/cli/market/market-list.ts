@@ -7,7 +7,7 @@ import type { CommandContext, Io } from "../command.ts";
 import { defineList } from "../define-command.ts";
 import { shortIds } from "../input/names.ts";
 import { statusWords } from "../input/parsers.ts";
-import { cents, price } from "../output/cells.ts";
+import { cents, price, resultWord } from "../output/cells.ts";
 import { sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
@@ -93,7 +93,7 @@ async function listView(
 
 /** The outcome stands for `settled`, as `held` does for `closed`: both say more in the same room. */
 function stateOf({ status = "open", outcome }: MarketItem): string {
-  return outcome ? `${outcome.toUpperCase()} won` : status;
+  return outcome ? resultWord(outcome) : status;
 }
 
 /** The last day's prices by market, from one request for all; empty unless they are drawn. */

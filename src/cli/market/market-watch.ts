@@ -7,7 +7,7 @@ import { type CommandModule, type Io, withSession } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";
 import { resolveId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
-import { orDash, price, time } from "../output/cells.ts";
+import { orDash, outcomeText, price, time } from "../output/cells.ts";
 import { areaChart, sparkline } from "../output/charts.ts";
 import type { View } from "../output/output.ts";
 import { type Watched, WatchedMarkets } from "./watched-markets.ts";
@@ -112,7 +112,7 @@ const oneView: View<readonly Watched[], Watched> = {
       ? [
           ["market", market.marketId],
           ["question", orDash(market.question)],
-          ["status", market.outcome ? `${market.status}: ${market.outcome}` : market.status],
+          ["status", market.outcome ? `${market.status}: ${outcomeText(market.outcome)}` : market.status],
           ["yes", `${price(market.yesPrice)} ${change(market)}`.trimEnd()],
           ["no", price(1 - market.yesPrice)],
           ["closes", market.closeAt ? time(market.closeAt) : "-"],

@@ -6,14 +6,16 @@ import { type CommandContext, type Globals, type Host, withSession } from "../co
 import { defineCommand, verbs } from "../define-command.ts";
 import { ASKS_TENANT, NOT_CONFIRMED } from "../errors.ts";
 import { dollars, identifier, jsonObject, sharePrice, timeAhead } from "../input/parsers.ts";
-import { cents, instant, orDash, price, time, usd } from "../output/cells.ts";
+import { cents, instant, orDash, outcomeText, outcomeWords, price, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import { nestedField } from "../output/nested.ts";
 import type { Field } from "../output/table.ts";
 import { marketArgument, marketsIn } from "./market-choice.ts";
+import { marketCorrect } from "./market-correct.ts";
 import type { MarketFlags } from "./market-input.ts";
 import { marketList, marketSearch, recentLines } from "./market-list.ts";
 import { marketSettle } from "./market-settle.ts";
+import { marketVoid } from "./market-void.ts";
 import { marketWatch } from "./market-watch.ts";
 
 export const marketShow = defineCommand({
@@ -39,7 +41,12 @@ const detailFields = (market: WireResult<"getMarket">, line: readonly number[]):
   ["id", market.id],
   ["key", orDash(market.key)],
   ["question", market.question],
-  ["status", market.outcome === null ? market.status : `${market.status}: ${market.outcome}`],
+  ["status", market.outcome === null ? market.status : `${market.status}: ${outcomeWords(market.outcome)}`],
+  ...(market.reason !== null && market.corrections.length === 0 ? [["because", market.reason] as Field] : []),
+  ...market.corrections.map(({ from, to, at, reason }): Field => {
+    const [was, is] = [outcomeText(from), outcomeText(to)];
+    return ["corrected", `from ${was} to ${is} at ${time(at, { seconds: true })}: ${reason}`];
+  }),
   ["yes", price(market.yesPrice)],
   ["no", price(market.noPrice)],
   ...(line.length > 1 ? [["last day", sparkline(line, 24)] as [string, string]] : []),
@@ -216,5 +223,7 @@ export const register = verbs(
   marketSuspend,
   marketResume,
   marketSettle,
+  marketVoid,
+  marketCorrect,
   marketWatch,
 );

@@ -6,7 +6,7 @@ export interface Watched {
   /** Undefined until the question was read. */
   question: string | undefined;
   status: StreamEvents["market"]["status"];
-  outcome: "yes" | "no" | undefined;
+  outcome: StreamEvents["market"]["outcome"];
   yesPrice: number;
   closeAt: string | undefined;
   /** YES prices since the watch began, the current one last. */

@@ -1,4 +1,5 @@
 import { NumberText } from "../../domain/json/exact-json.ts";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
@@ -23,6 +24,25 @@ export function cents(amount: number): string {
 /** A price or probability with three decimals. */
 export function price(value: number): string {
   return value.toFixed(3);
+}
+
+/** A market's outcome as flags state it, such as `yes`, `void` or `yes=0.4`. */
+export function outcomeText(outcome: OutcomeShape<number>): string {
+  return typeof outcome === "string" ? outcome : `yes=${outcome.yes}`;
+}
+
+/** A market's outcome in words, such as `void: positions got back what they cost`. */
+export function outcomeWords(outcome: OutcomeShape<number>): string {
+  if (outcome === "void") return "void: positions got back what they cost";
+  if (typeof outcome === "string") return outcome;
+  const no = Math.round((1 - outcome.yes) * 1e6) / 1e6;
+  return `${outcomeText(outcome)}: a YES share was paid ${usd(outcome.yes)}, a NO share ${usd(no)}`;
+}
+
+/** A market's result in a list, such as `YES won` or `VOID`. */
+export function resultWord(outcome: OutcomeShape<number>): string {
+  const word = outcomeText(outcome).toUpperCase();
+  return outcome === "yes" || outcome === "no" ? `${word} won` : word;
 }
 
 /** Shares to six decimals, without trailing zeros. */

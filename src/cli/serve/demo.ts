@@ -6,6 +6,7 @@ import { commandPrefix } from "../../config/environment.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { CommandContext, Host, Io } from "../command.ts";
 import { portNumber } from "../input/parsers.ts";
+import { resultWord } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { addShowOptions, type ShowOptions, showPage } from "./show-page.ts";
 
@@ -126,7 +127,7 @@ async function keepPlaying(
   const outcome = await settlementOf(stage, soon.id, stopped);
   if (outcome)
     io.output.note(
-      `\nThe oracle settled the market that closes first: ${outcome.toUpperCase()} won. See ${printed.settlingUrl}`,
+      `\nThe oracle settled the market that closes first: ${resultWord(outcome)}. See ${printed.settlingUrl}`,
     );
   if (!stopped.aborted) await once(stopped, "abort");
   await trading?.stop();

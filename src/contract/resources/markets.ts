@@ -9,12 +9,12 @@ import {
   MarketKey,
   MarketKind,
   MarketStatus,
+  Outcome,
   Price,
   paging,
   Question,
   ResolutionRef,
   Shares,
-  Side,
   StatusWords,
   Timestamp,
   text,
@@ -100,7 +100,7 @@ export const MarketItem = z
     volume24h: Usd,
     closeAt: Timestamp,
     status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next three."),
-    outcome: Side.nullable().optional(),
+    outcome: Outcome.nullable().optional(),
     key: StoredKey.optional(),
     waitingFor: z
       .enum(WAITING_FOR)
@@ -125,8 +125,12 @@ export const MarketDetail = z
     resolutionRef: ResolutionRef,
     meta: Meta,
     createdAt: Timestamp,
-    outcome: Side.nullable().describe("Extension: the outcome; null until the market is settled."),
-    settledAt: Timestamp.nullable(),
+    outcome: Outcome.nullable().describe("Extension: the outcome as last decided; null until the market is settled."),
+    settledAt: Timestamp.nullable().describe("Extension: when the market was first settled."),
+    reason: z.string().nullable().describe("Extension: why the market was voided, or last corrected; else null."),
+    corrections: z
+      .array(z.object({ from: Outcome, to: Outcome, at: Timestamp, reason: z.string() }))
+      .describe("Extension: later changes of the outcome, oldest first."),
     key: StoredKey,
   })
   .meta({ id: "MarketDetail" });

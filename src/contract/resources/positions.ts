@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { AveragePrice, MarketId, Price, Question, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import { AveragePrice, MarketId, Outcome, Price, Question, Shares, Side, Timestamp, Usd } from "../scalars.ts";
 import { SuitabilityStatus } from "./trading.ts";
 import { UserState } from "./users.ts";
 import { Wallet } from "./wallets.ts";
@@ -27,10 +27,10 @@ export const SettledPosition = z
     marketId: MarketId,
     question: Question,
     side: Side,
-    outcome: Side,
+    outcome: Outcome.describe("As last decided."),
     shares: Shares,
     cost: Usd.describe("What the user paid for the shares, fees included."),
-    payout: Usd.describe("One dollar per share if the side won, else 0."),
+    payout: Usd.describe("What the outcome paid for the shares; in a void their cost."),
     settledAt: Timestamp,
   })
   .meta({ id: "SettledPosition" });

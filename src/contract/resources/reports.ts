@@ -4,9 +4,9 @@ import {
   CategorySlug,
   MarketId,
   MarketStatus,
+  Outcome,
   Question,
   queryInteger,
-  Side,
   StatusWords,
   Timestamp,
   Usd,
@@ -30,6 +30,15 @@ export const HouseReport = z
     periodDays,
     totalFees: Usd,
     spreadIncome: Usd,
+    refunds: z
+      .object({
+        markets: count,
+        positions: count,
+        paid: Usd.describe("What the positions got back in all."),
+        fees: Usd.describe("The fees among it, which `totalFees` is less."),
+        treasury: Usd.describe("What the treasury added."),
+      })
+      .describe("Markets voided within the period."),
     byCategory: z.array(z.object({ category: CategorySlug, revenue: Usd, volume: Usd, netMargin: z.number() })),
   })
   .meta({ id: "HouseReport" });
@@ -76,7 +85,7 @@ export const RiskItem = z
     yesPayout: Usd,
     noPayout: Usd,
     status: MarketStatus.optional().describe("Extension: only with the query field `status`, as is the next."),
-    outcome: Side.nullable().optional(),
+    outcome: Outcome.nullable().optional(),
   })
   .meta({ id: "RiskItem" });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { STREAM_MARKETS } from "../constants.ts";
 import { type Operation, operationsUnder } from "../operation.ts";
-import { MarketId, MarketStatus, Price, Side, Timestamp } from "../scalars.ts";
+import { MarketId, MarketStatus, Outcome, Price, Timestamp } from "../scalars.ts";
 import { fillFields } from "./trading.ts";
 
 const MarketFilter = z
@@ -41,7 +41,7 @@ export const streamEvents = {
     .object({ marketId, side, amount, shares, yesPriceAfter, ts })
     .meta({ id: "TradeEvent", description: "A user traded; the event does not name the user." }),
   market: z
-    .object({ marketId: MarketId, status, outcome: Side.optional(), ts: Timestamp })
+    .object({ marketId: MarketId, status, outcome: Outcome.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
   fill: z
     .object({ tradeId: z.string().describe("The trade's id."), marketId, side, amount, fee, shares, yesPriceAfter, ts })

@@ -7,7 +7,9 @@ export const Wallet = z
     balanceUsd: Usd,
     exposureUsd: Usd.describe("The cost of open positions."),
     pendingWithdrawalsUsd: Usd,
-    owedUsd: Usd.describe("Refunds and disputes that the wallet could not cover; the next payment repays them first."),
+    owedUsd: Usd.describe(
+      "Refunds, disputes and corrections of settlements that the wallet could not cover; the next payment repays them first.",
+    ),
   })
   .meta({ id: "Wallet" });
 

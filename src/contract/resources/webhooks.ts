@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MarketId, MarketKind, Price, Question, Side, Timestamp, Usd, UserId } from "../scalars.ts";
+import { MarketId, MarketKind, Outcome, Price, Question, SettledOutcome, Timestamp, Usd, UserId } from "../scalars.ts";
 import { fillFields, HedgeRef, NumericOutcome } from "./trading.ts";
 
 /** Endpoints for webhooks in our own format. Each may have its own secrets. */
@@ -68,12 +68,39 @@ const MarketSettled = z
   .object({
     ...market,
     status: status("settled"),
-    outcome: Side,
+    outcome: SettledOutcome,
     settledAt: Timestamp,
-    payoutsProcessed: z.number().int().min(0).describe("Number of winning positions paid."),
+    payoutsProcessed: z.number().int().min(0).describe("Number of positions that were paid more than 0."),
     paid: Usd.describe("The total paid to all winners."),
   })
   .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
+
+const MarketVoided = z
+  .object({
+    ...market,
+    status: status("settled"),
+    settledAt: Timestamp,
+    reason: z.string().describe("Why, as traders read it."),
+    payoutsProcessed: z.number().int().min(0).describe("Number of positions that got back more than 0."),
+    refunded: Usd.describe("What they got back in all: what they cost, fees included."),
+    fromFees: Usd.describe("The part of it that came from the house's fees."),
+    fromTreasury: Usd.describe("What the treasury added because the escrow lacked it."),
+    toTreasury: Usd.describe("What went back to the treasury."),
+  })
+  .meta({ id: "MarketVoidedData", description: "A market was undone: open positions got back what they cost." });
+const MarketCorrected = z
+  .object({
+    ...market,
+    status: status("settled"),
+    from: Outcome.describe("The outcome until then."),
+    outcome: Outcome,
+    correctedAt: Timestamp,
+    reason: z.string().describe("Why, as traders read it."),
+    takenBack: Usd.describe("What users with less gave back in all."),
+    receivables: Usd.describe("The part of it that their wallets lacked, so that they owe it."),
+    paid: Usd.describe("What users with more were paid in all."),
+  })
+  .meta({ id: "MarketCorrectedData", description: "A settled market got another outcome." });
 
 const WalletCredited = z
   .object({
@@ -141,6 +168,8 @@ export const webhookEvents = {
   "market.resumed": MarketResumed,
   "market.closed": MarketClosed,
   "market.settled": MarketSettled,
+  "market.voided": MarketVoided,
+  "market.corrected": MarketCorrected,
   "wallet.credited": WalletCredited,
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,

@@ -2,12 +2,14 @@ import type { KeyType } from "../access/scopes.ts";
 import type { HedgeRef } from "../market/hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
 import type { MarketKind } from "../market/market-makers.ts";
+import type { OutcomeShape } from "../market/outcome.ts";
 import type { Side } from "../market/pool.ts";
 import type { KycStatus, TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 import type {
   AcceptedRollback,
   Assessment,
+  Correction,
   CreatedKey,
   PaymentConflict,
   PolicyChanges,
@@ -15,6 +17,7 @@ import type {
   Restore,
   StatedKeys,
   StatedTenant,
+  Void,
   WalletCredit,
   WalletDebit,
   WithdrawalStep,
@@ -69,8 +72,8 @@ export type AuditPayloads = {
   /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": {
     marketId: string;
-    /** The side that won. */
-    outcome: Side;
+    /** The side that won; or `yes` with what a YES share was paid. */
+    outcome: Exclude<OutcomeShape<string>, "void">;
     /** How many winners were paid. */
     payouts: number;
     /** What they were paid in all. */
@@ -80,6 +83,10 @@ export type AuditPayloads = {
     /** What went back less the liquidity: negative where the house lost. */
     houseResult: string;
   };
+  /** The market was undone: open positions got back what they cost. By an operator. */
+  "market.voided": Void;
+  /** A settlement got another outcome: users gave back or got the difference. By an operator. */
+  "market.corrected": Correction;
   /** The oracle leaves the settlement to a person. By the oracle. */
   "oracle.held": {
     marketId: string;
@@ -89,7 +96,7 @@ export type AuditPayloads = {
     detail: string;
   };
   /** What the oracle found, just before it settles. By the oracle. */
-  "oracle.resolved": ResolutionEvidence & { marketId: string; outcome: Side };
+  "oracle.resolved": ResolutionEvidence & { marketId: string; outcome: Exclude<OutcomeShape<string>, "void"> };
   /** Shares were bought or sold. By the user, or by an operator on the user's behalf. */
   "trade.executed": {
     /** The trade's identifier. */

@@ -1,4 +1,5 @@
 import type { KeyType } from "../access/scopes.ts";
+import type { OutcomeShape } from "../market/outcome.ts";
 import type { PolicyField } from "../policy/fields.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Json } from "./audit-link.ts";
@@ -159,4 +160,37 @@ export type CreatedKey = {
 export type StatedKeys = {
   /** By the SHA-256 of the value; `leaked` where it was ended as leaked. */
   [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
+};
+
+/** What a void paid. */
+export type Void = {
+  marketId: string;
+  /** Why, as traders read it. */
+  reason: string;
+  /** How many positions were paid. */
+  payoutsProcessed: number;
+  /** What they were paid in all. */
+  refunded: string;
+  /** The part of it that came from the house's fees. */
+  fromFees: string;
+  /** What the treasury added because the escrow lacked it. */
+  fromTreasury: string;
+  /** What went back to the treasury. */
+  toTreasury: string;
+};
+
+/** What a correction of a market's outcome moved. */
+export type Correction = {
+  marketId: string;
+  /** The outcome until then. */
+  from: OutcomeShape<string>;
+  /** The outcome from then on. */
+  outcome: OutcomeShape<string>;
+  reason: string;
+  /** What was taken back in all. */
+  takenBack: string;
+  /** The part of it that wallets lacked, so that the users owe it. */
+  receivables: string;
+  /** What was paid in all. */
+  paid: string;
 };

@@ -1,3 +1,4 @@
+import { outcomeName } from "../market/outcome.ts";
 import { counted } from "../text.ts";
 import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
@@ -23,11 +24,20 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "market.resumed": (_, { actor, market }) => `${actor} resumed ${market}`,
   "market.closed": ({ closeAt }, { market }) => `${market} closed at ${minute(closeAt)}`,
   "market.settled": ({ outcome, payouts, paid, houseResult }, { actor, market }) =>
-    `${actor} settled ${market} as ${named(outcome)}: ${counted(payouts, "winner")} paid ${money(paid)}, house result ${money(houseResult)}`,
+    `${actor} settled ${market} as ${outcomeName(outcome)}: ${counted(payouts, "winner")} paid ${money(paid)}, house result ${money(houseResult)}`,
+  "market.voided": ({ payoutsProcessed, refunded, fromTreasury }, { actor, market }) => {
+    const added = owes(fromTreasury) ? `, the treasury adding ${money(fromTreasury)}` : "";
+    return `${actor} voided ${market}: ${counted(payoutsProcessed, "position")} got back ${money(refunded)}${added}`;
+  },
+  "market.corrected": ({ from, outcome, takenBack, receivables, paid }, { actor, market }) => {
+    const owed = owes(receivables) ? `, ${money(receivables)} of it owed` : "";
+    const change = `from ${outcomeName(from)} to ${outcomeName(outcome)}`;
+    return `${actor} corrected ${market} ${change}: ${money(takenBack)} taken back${owed}, ${money(paid)} paid`;
+  },
   "oracle.held": ({ detail }, { market }) => `the oracle leaves ${market} to a person: ${detail}`,
   "oracle.resolved": ({ outcome, ref, price, strike }, { market }) => {
     const figures = [price && `price ${price}`, strike && `strike ${strike}`].filter(Boolean).join(", ");
-    return `the oracle found ${named(outcome)} for ${market}${ref ? ` by ${ref}` : ""}${figures && `: ${figures}`}`;
+    return `the oracle found ${outcomeName(outcome)} for ${market}${ref ? ` by ${ref}` : ""}${figures && `: ${figures}`}`;
   },
   "trade.executed": ({ userId, side, action, amount, shares }, { market, through }) =>
     `${userId} ${action === "sell" ? "sold" : "bought"} ${rounded(shares)} ${named(side)} of ${market} for ${money(amount)}${through}`,

@@ -79,8 +79,9 @@ export function parseLossless(text: string): unknown {
 export function pathOfNumberText(value: unknown): string | undefined {
   if (value instanceof NumberText) return "";
   if (typeof value !== "object" || value === null) return undefined;
-  for (const [key, item] of Object.entries(value)) {
-    const path = pathOfNumberText(item);
+  // A list of keys and values for each object of each body would be garbage.
+  for (const key in value) {
+    const path = pathOfNumberText((value as Record<string, unknown>)[key]);
     if (path !== undefined) return path === "" ? key : `${key}.${path}`;
   }
   return undefined;

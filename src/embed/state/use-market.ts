@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { pointsOf } from "../../domain/embed/curve-steps.ts";
-import type { Mechanism, Side } from "../../domain/market/market.ts";
+import type { Mechanism } from "../../domain/market/market.ts";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import type { Pool } from "../../domain/market/pool.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
 import type { Point } from "../chart/curve.ts";
@@ -19,7 +20,7 @@ export interface LiveMarket extends Liveness {
   pool: Pool;
   yesPrice: number;
   status: string;
-  outcome: Side | null;
+  outcome: OutcomeShape<number> | null;
   settledAt: string | null;
   /** USD traded so far. */
   volume: number;
@@ -35,7 +36,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
   const opening = useMemo<Pool>(() => ({ yesMicro: BigInt(terms.yesMicro), noMicro: BigInt(terms.noMicro) }), [terms]);
   const [yesPrice, setYesPrice] = useState(detail.yesPrice);
   const [status, setStatus] = useState<string>(detail.status);
-  const [outcome, setOutcome] = useState<Side | null>(detail.outcome);
+  const [outcome, setOutcome] = useState<OutcomeShape<number> | null>(detail.outcome);
   const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));

@@ -1,5 +1,6 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
-import type { Side } from "../../domain/market/market.ts";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
+import { outcomeSaid } from "../../locales/outcome-words.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/viewer.ts";
@@ -57,7 +58,7 @@ export function Closes({ closeAt, left }: { closeAt: string; left: number }) {
 }
 
 export interface ResultProps {
-  outcome: Side;
+  outcome: OutcomeShape<number>;
   settledAt: string;
   /** The last YES price, 0 to 1, before the settlement. */
   lastPrice: number;
@@ -69,9 +70,10 @@ export interface ResultProps {
 
 /** How a market was settled, by what value, and the reader's result. */
 export function Result({ outcome, settledAt, lastPrice, finalValue, portfolio, marketId }: ResultProps) {
-  const { say, exact, chance, decimal } = useSpeech();
+  const speaker = useSpeech();
+  const { say, exact, chance, decimal } = speaker;
   const own = portfolio?.settlements.filter((settled) => settled.marketId === marketId) ?? [];
-  const side = say(`common.${outcome}`);
+  const side = outcomeSaid(speaker, outcome);
   return (
     <section class="panel" data-pm="result" role="status">
       <p>{say("market.settledSentence", { time: exact(settledAt), side })}</p>

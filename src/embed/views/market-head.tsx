@@ -1,4 +1,5 @@
-import type { Side } from "../../domain/market/market.ts";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
+import { outcomeSaid, wonBy } from "../../locales/outcome-words.ts";
 import { useSpeech } from "../speech.ts";
 import type { Liveness } from "../state/live.ts";
 
@@ -7,11 +8,21 @@ export function statusShown(status: string, left: number): string {
   return left <= 0 && status !== "settled" ? "closed" : status;
 }
 
+interface HeadlineProps {
+  status: string;
+  outcome: OutcomeShape<number> | null;
+  yesPrice: number;
+}
+
 /** The chance, or the result once the market is settled. */
-export function Headline({ status, outcome, yesPrice }: { status: string; outcome: Side | null; yesPrice: number }) {
-  const { say, compose, chance } = useSpeech();
-  if (status === "settled" && outcome)
-    return <span>{compose("market.won", { side: <b class={`big ${outcome}`}>{say(`common.${outcome}`)}</b> })}</span>;
+export function Headline({ status, outcome, yesPrice }: HeadlineProps) {
+  const speaker = useSpeech();
+  const { say, compose, chance } = speaker;
+  if (status === "settled" && outcome) {
+    const winner = wonBy(outcome);
+    const result = <b class={`big ${winner ?? ""}`}>{outcomeSaid(speaker, outcome)}</b>;
+    return <span>{winner ? compose("market.won", { side: result }) : result}</span>;
+  }
   return (
     <>
       <b class="big" data-pm="chance">

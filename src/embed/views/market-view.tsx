@@ -1,5 +1,5 @@
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
-import type { Side } from "../../domain/market/market.ts";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { useSpeech } from "../speech.ts";
 import { useMarket, useServerTime } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
@@ -63,7 +63,7 @@ export function MarketView({ data, market, viewer, theme, wish, back }: MarketVi
 
 interface RestProps {
   status: string;
-  outcome: Side | null;
+  outcome: OutcomeShape<number> | null;
   settledAt: string | null;
   lastPrice: number;
   finalValue: string | undefined;

@@ -1,5 +1,6 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { toneOf } from "../../locales/formats.ts";
+import { outcomeSaid, wonBy } from "../../locales/outcome-words.ts";
 import { useSpeech } from "../speech.ts";
 import { useCurrentValues, usePrices } from "../state/use-prices.ts";
 import type { Portfolio, Viewer } from "../state/viewer.ts";
@@ -137,7 +138,8 @@ interface PastProps {
 }
 
 function Past({ settlements, open }: PastProps) {
-  const { say, day, dollars, shares } = useSpeech();
+  const speaker = useSpeech();
+  const { say, day, dollars, shares } = speaker;
   if (settlements.length === 0) return null;
   return (
     <section>
@@ -150,7 +152,11 @@ function Past({ settlements, open }: PastProps) {
               <b class={side}>
                 {shares(held)} {say(`common.${side}`)}
               </b>
-              <span>{say("market.won", { side: say(`common.${outcome}`) })}</span>
+              <span>
+                {wonBy(outcome)
+                  ? say("market.won", { side: outcomeSaid(speaker, outcome) })
+                  : outcomeSaid(speaker, outcome)}
+              </span>
               <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
               <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
             </p>

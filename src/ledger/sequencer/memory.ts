@@ -11,11 +11,14 @@ import type { Loaded } from "../load.ts";
 const MAX_ROWS = 100_000;
 
 /**
- * Rows that are part of another row (the keyring's keys), that the next trade changes (holders), or that are not read
+ * Rows that are part of another row (the keyring's keys), that the next trade changes (holders and their fees), or that are not read
  * again. The keyring and the tenant's record are reread for each command that changes them, so that it sees and
  * corrects rows that were forged meanwhile.
  */
-const NOT_KEPT = new Set<Table>(["apiKey", "keyring", "tenantRecord", "holders", "assessment", "inboundDelivery"]);
+const NOT_KEPT = new Set<Table>([
+  ...(["apiKey", "keyring", "tenantRecord", "assessment", "inboundDelivery"] as const),
+  ...(["holders", "holderFees", "positionFee"] as const),
+]);
 
 /**
  * Whether a row must not be loaded while a batch is in progress: its loader may read rows of the batch although memory

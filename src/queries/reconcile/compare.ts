@@ -75,6 +75,19 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
       ...{ closingRecorded: plain("markets"), yesPricePpm: ppm("markets", "lastPrice") },
     },
   },
+  marketEnd: {
+    ...{
+      what: "market_end",
+      check: "settlements",
+      keyOf: ({ marketId }) => marketId,
+      idOf: ({ marketId }) => marketId,
+    },
+    fields: {
+      ...{ payouts: plain("settlements"), paidMicro: usd("escrow", "paidUsd"), reason: plain("settlements") },
+      ...{ feesMicro: usd("escrow", "feesUsd"), treasuryMicro: usd("escrow", "treasuryUsd") },
+      corrections: plain("settlements"),
+    },
+  },
   watch: {
     ...{ what: "oracle_watch", check: "markets", keyOf: ({ marketId }) => marketId, idOf: ({ marketId }) => marketId },
     fields: { instantAt: time("markets"), parsed: plain("markets"), settled: plain("markets"), hold: plain("markets") },

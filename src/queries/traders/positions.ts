@@ -1,4 +1,5 @@
 import type { Side } from "../../domain/market/market.ts";
+import type { Outcome } from "../../domain/market/outcome.ts";
 import { bigint, flag, rowReader, text, whole } from "../../ledger/codec.ts";
 import { POLICY_COLUMNS } from "../../ledger/tables.ts";
 import { textArray } from "../../postgres/arrays.ts";
@@ -116,7 +117,7 @@ export async function listHeldMarkets(
 
 const toSettled = rowReader({
   ...POSITION,
-  outcome: text<Side>(),
+  outcome: text<Outcome>(),
   settledAt: whole(),
 });
 export type SettledPosition = ReturnType<typeof toSettled>;

@@ -5,7 +5,10 @@ const toResult = rowReader({
   traderId: text(),
   volumeMicro: named("volume", bigint()),
   trades: integer(),
-  /** Positions in markets settled within the period, and how many of them were on the winning side. */
+  /**
+   * Positions in markets settled within the period without those voided, and how many of them won: on the winning side,
+   * or paid more than they cost by a fraction.
+   */
   settledPositions: named("positions", integer()),
   wins: integer(),
   realizedMicro: named("realized", bigint()),
@@ -34,21 +37,27 @@ export async function listTraderResults(
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {
   const start = sql`${startMs}::bigint`;
   const isRecent = sql`p.day >= ${start}`;
-  // Whole shares and the rest apart, because their product with the price may exceed a bigint.
-  const gain = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000 - cost_micro`;
+  // Whole shares and the rest apart, because their product with the price may exceed a bigint. A void has no price, and
+  // pays the cost back.
+  const worth = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000`;
+  const gain = sql`coalesce(${worth} - cost_micro, 0)`;
   const rows = await sql`
     with
-    -- Markets with a position that counts: where one was traded within the period, the market was. A share of a settled
-    -- one is worth a dollar or nothing.
+    -- Markets with a position that counts: where one was traded within the period, the market was.
     counted as (
       select market_id, status <> 'settled' as is_open, coalesce(settled_at >= ${start}, false) as is_settled,
-             case outcome when 'yes' then 1000000 when 'no' then 0 else yes_price_ppm end as yes_ppm
+             case
+               when outcome is null then yes_price_ppm
+               when outcome = 'yes' then 1000000
+               when outcome = 'no' then 0
+               when outcome <> 'void' then (outcome::numeric * 1000000)::int4
+             end as yes_ppm, outcome = 'void' as is_void
         from book
        where status <> 'settled' or settled_at >= ${start} or hour >= ${start}
     ),
     held as (
       select p.trader_id, p.shares_micro, p.cost_micro, p.day, p.day_volume_micro, p.day_trades, p.day_realized_micro,
-             c.is_open, c.is_settled, case p.side when 'yes' then c.yes_ppm else 1000000 - c.yes_ppm end as ppm
+             c.is_open, c.is_settled, coalesce(c.is_void, false) as is_void, case p.side when 'yes' then c.yes_ppm else 1000000 - c.yes_ppm end as ppm
         from counted c
         join position p on p.market_id = c.market_id
     ),
@@ -58,8 +67,8 @@ export async function listTraderResults(
              coalesce(sum(day_trades) filter (where ${isRecent}), 0) as trades,
              coalesce(sum(day_realized_micro) filter (where ${isRecent}), 0)
                + coalesce(sum(${gain}) filter (where is_settled), 0) as realized,
-             count(*) filter (where is_settled and shares_micro > 0) as positions,
-             count(*) filter (where is_settled and shares_micro > 0 and ppm = 1000000) as wins,
+             count(*) filter (where is_settled and not is_void and shares_micro > 0) as positions,
+             count(*) filter (where is_settled and shares_micro > 0 and (ppm = 1000000 or ppm > 0 and ${worth} > cost_micro)) as wins,
              coalesce(sum(${gain}) filter (where is_open), 0) as unrealized
         from held p
        group by trader_id

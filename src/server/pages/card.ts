@@ -1,5 +1,6 @@
 import type { WireResult } from "../../contract/operations.ts";
 import type { MessageKey } from "../../locales/messages.ts";
+import { outcomeSaid, wonBy } from "../../locales/outcome-words.ts";
 import type { Speaker } from "../../locales/speaker.ts";
 import { escapeHtml } from "./html.ts";
 
@@ -35,10 +36,9 @@ export function marketCard(speaker: Speaker, market: CardMarket, { level = 2, hr
 /** The card's second and third line as plain text, for uses without markup. */
 export function cardText(speaker: Speaker, market: CardMarket): string {
   const { outcome, yesPrice } = market;
-  const side = speaker.say(`common.${outcome ?? "yes"}`);
   const odds = outcome
-    ? speaker.say("card.result", { side })
-    : speaker.say("card.chance", { chance: speaker.chance(yesPrice), side });
+    ? speaker.say("card.result", { side: outcomeSaid(speaker, outcome) })
+    : speaker.say("card.chance", { chance: speaker.chance(yesPrice), side: speaker.say("common.yes") });
   return `${odds} · ${closingText(speaker, market)}`;
 }
 
@@ -51,7 +51,9 @@ export function closingText(speaker: Speaker, market: CardMarket): string {
 function oddsLine(speaker: Speaker, { outcome, yesPrice }: CardMarket): string {
   if (outcome)
     return sentence(speaker, "card.result", {
-      side: { html: `<b class="${outcome}" data-pm="result">${escapeHtml(speaker.say(`common.${outcome}`))}</b>` },
+      side: {
+        html: `<b class="${wonBy(outcome) ?? ""}" data-pm="result">${escapeHtml(outcomeSaid(speaker, outcome))}</b>`,
+      },
     });
   return sentence(speaker, "card.chance", {
     chance: { html: `<b class="big" data-pm="chance">${escapeHtml(speaker.chance(yesPrice))}</b>` },

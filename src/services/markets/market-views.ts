@@ -1,17 +1,11 @@
 import { RECENT_MARKETS } from "../../contract/constants.ts";
-import type { Input, Result } from "../../contract/operations.ts";
+import type { Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { historyFrom, hourlyHistory, hoursHoldUntil, type PriceLife } from "../../domain/history.ts";
 import { depthOf } from "../../domain/market/depth.ts";
 import { pricesOf, type Side, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
-import { settlementSums } from "../../domain/market/settlement-sums.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
-import {
-  listHourPrices,
-  listRecentHours,
-  listTrendingMarkets,
-  readSettlement,
-} from "../../queries/markets/market-views.ts";
+import { listHourPrices, listRecentHours, listTrendingMarkets } from "../../queries/markets/market-views.ts";
 import { findMarket, findMarkets, type MarketRow } from "../../queries/markets.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
@@ -24,7 +18,7 @@ const RECENT_HOURS = 24;
 /** How old the end of a history may be. A trade ends a history at once: only the time of its last point may be this old. */
 const HISTORY_AGE_MS = 5000;
 
-/** Views of markets for traders, and the preview of a settlement. */
+/** Views of markets for traders. */
 export function marketViewHandlers(context: ServiceContext) {
   const { publicReads, views } = context;
   const trending = views.share(
@@ -45,7 +39,6 @@ export function marketViewHandlers(context: ServiceContext) {
     getMarketHistory: ({ id }) => history(id),
     getMarketDepth: ({ id }) => depth(id),
     listRecentPrices: ({ ids }) => recent(ids),
-    previewSettlement: (input) => settlement(context, input),
   } satisfies Handlers;
 }
 
@@ -120,35 +113,6 @@ async function loadRecentPrices(
 function pointsHoldUntil({ createdAt, settledAt, now }: MarketRow): number {
   if (settledAt !== null) return Number.POSITIVE_INFINITY;
   return now > createdAt ? hoursHoldUntil(now) : createdAt + 1;
-}
-
-/** Reads positions, never trades: the rest follows from the escrow and the pool. */
-async function settlement(
-  { pool }: ServiceContext,
-  { id, outcome }: Input<"previewSettlement">,
-): Promise<Result<"previewSettlement">> {
-  const [market, settled] = await pool.snapshot((sql) =>
-    Promise.all([requireMarket(sql, id), readSettlement(sql, id, outcome)]),
-  );
-  if (market.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-  const { payouts, totalMicro, escrowMicro, fundMicro, largest } = settled;
-  const { returnedMicro, houseResultMicro } = settlementSums(escrowMicro, totalMicro, fundMicro);
-  const { question, closeAt, resolutionRef } = market;
-  return {
-    marketId: id,
-    question,
-    status: statusAt(market, market.now),
-    closeAt,
-    resolutionRef,
-    outcome,
-    price: pricesOf(market, market)[outcome],
-    payouts,
-    escrowUsd: escrowMicro,
-    totalUsd: totalMicro,
-    toTreasuryUsd: returnedMicro,
-    houseResultUsd: houseResultMicro,
-    largest: largest && { userId: largest.traderId, amountUsd: largest.sharesMicro },
-  };
 }
 
 /** The time from a market's creation to its settlement, or to now. */

@@ -6,7 +6,7 @@ import { hoursHoldUntil } from "../../domain/history.ts";
 import { pricesOf, statusAt, statusHoldsUntil } from "../../domain/market/market.ts";
 import { isPublicFilter, statusFilter } from "../../domain/market/status-filter.ts";
 import { type FeedHashes, termsOf } from "../../domain/market/terms.ts";
-import type { Command, Results } from "../../engine/commands.ts";
+import type { Command } from "../../engine/commands.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import {
   findMarketByKey,
@@ -24,7 +24,7 @@ import { batchReads } from "../read-batch.ts";
 import { MARKETS } from "../views/touched.ts";
 import type { Loaded } from "../views/views.ts";
 
-/** Lists markets, and lets operators create, suspend, resume and settle them. */
+/** Lists markets, and lets operators create, suspend and resume them. */
 export function marketHandlers(context: ServiceContext) {
   const { publicReads, views, cursors } = context;
   const detail = keepByMarket(context, (row) => ({
@@ -49,7 +49,6 @@ export function marketHandlers(context: ServiceContext) {
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
     resumeMarket: ({ id }, caller) =>
       submit(context, "resumeMarket", { type: "resumeMarket", marketId: id }, caller, (result) => result),
-    settleMarket: (input, caller) => submit(context, "settleMarket", settlementCommand(input), caller, settlementView),
   } satisfies Handlers;
 }
 
@@ -158,6 +157,8 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
     createdAt: row.createdAt,
     outcome: row.outcome,
     settledAt: row.settledAt,
+    reason: row.corrections?.at(-1)?.reason ?? row.voidReason,
+    corrections: [...(row.corrections ?? [])],
     key: row.key,
   };
 }
@@ -212,20 +213,4 @@ export function marketCommand(id: string, input: Input<"createMarket">, feeds: F
     liquidityMicro: liquidityUsd ?? null,
     terms: outcome.kind === "terms" ? outcome.terms : null,
   };
-}
-
-/** The engine's command for a manual settlement. */
-export function settlementCommand(input: Input<"settleMarket">): Command<"settleMarket"> {
-  const { marketId, outcome, expectPayouts, expectTotalUsd } = input;
-  return {
-    type: "settleMarket",
-    marketId,
-    outcome,
-    expect: { payouts: expectPayouts, totalMicro: expectTotalUsd },
-  };
-}
-
-/** The answer to a settlement. */
-export function settlementView(result: Results["settleMarket"]): Result<"settleMarket"> {
-  return { ...result, status: "settled" };
 }

@@ -1,5 +1,6 @@
 import type { Result } from "../../contract/operations.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
+import { paidTo } from "../../domain/market/ends.ts";
 import { pricesOf } from "../../domain/market/market.ts";
 import { sellValueOf } from "../../domain/market/sale.ts";
 import { averagePrice } from "../../domain/money.ts";
@@ -83,11 +84,18 @@ async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Prom
     wallet,
     positions,
     sellValueUsd: positions.reduce((sum, { sellValue }) => sum + sellValue, 0n),
-    settlements: settled.map(({ sharesMicro, costMicro, ...position }) => ({
-      ...position,
-      shares: sharesMicro,
-      cost: costMicro,
-      payout: position.side === position.outcome ? sharesMicro : 0n,
-    })),
+    settlements: settled.map(({ marketId, question, settledAt, outcome, ...held }) => {
+      const { side, sharesMicro: shares, costMicro: cost } = held;
+      return {
+        marketId,
+        question,
+        side,
+        outcome,
+        shares,
+        cost,
+        payout: paidTo({ ...held, feeMicro: 0n }, outcome),
+        settledAt,
+      };
+    }),
   };
 }

@@ -6,6 +6,7 @@ import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
+import { endHandlers } from "../markets/ends.ts";
 import { explainHandlers, idHandlers } from "../markets/lookups.ts";
 import { marketViewHandlers } from "../markets/market-views.ts";
 import { marketHandlers } from "../markets/markets.ts";
@@ -26,6 +27,7 @@ export function allHandlers(
   return {
     ...marketHandlers(context),
     ...marketViewHandlers(context),
+    ...endHandlers(context),
     ...tradingHandlers(context),
     ...walletHandlers(context),
     ...userHandlers(context),

@@ -154,6 +154,8 @@ function causeOf(content: AuditContent | undefined): Cause {
     case "trade.executed":
       return { marketId: content.payload.marketId, tradeId: content.payload.tradeId };
     case "market.settled":
+    case "market.voided":
+    case "market.corrected":
       return { marketId: content.payload.marketId };
     case "withdrawal.requested":
     case "withdrawal.approved":

@@ -38,7 +38,7 @@ export class CommitOrder {
    * Records a commit that is about to be sent.
    * @returns whether it follows the known heads; if not, they are forgotten
    */
-  send(expected: string, next: string, tags: Iterable<string>): boolean {
+  send(expected: string, next: string, tags: readonly string[]): boolean {
     const from = this.#positions.get(expected);
     // Behind a head that was seen only a database that was set back takes a commit; a head comes twice when a batch that
     // failed is sent again unchanged. Neither has a place in the order.

@@ -14,6 +14,10 @@ market create --key snow --question "Will it snow on Sunday?" \
 market create -f snow-in-june.yaml
 market settle rain --outcome yes --preview
 market settle snow --outcome no --reason "no snow on Sunday"
+market void rain --preview
+market void rain --reason "the station was closed" --max-treasury 50
+market correct snow --outcome yes --preview
+market correct snow --outcome yes --reason "the late report"
 market suspend rain
 market suspend @last --reason "the weather service is down"
 market resume rain

@@ -84,6 +84,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
   getHouseReport: {
     periodDays: 30,
     totalFees: FILL.fee,
+    refunds: { markets: 0, positions: 0, paid: 0, fees: 0, treasury: 0 },
     spreadIncome: 0,
     byCategory: [
       { category: "crypto", revenue: FILL.fee, volume: FILL.amount, netMargin: DEFAULT_POLICY.feeBps / 10_000 },

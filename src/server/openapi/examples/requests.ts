@@ -50,6 +50,8 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   resumeMarket: market,
   previewSettlement: { ...market, outcome: "yes" },
   settleMarket: { marketId: story.MARKET, outcome: "yes", expectPayouts: 1, expectTotalUsd: story.SHARES },
+  voidMarket: { reason: "The source never published the figure", expectTotalUsd: story.FILL.amount },
+  correctMarket: { outcome: "no", reason: "The source corrected its figure" },
   quoteTrade: { ...purchase, selection: { side: "yes" } },
   placeTrade: { ...purchase, selection: { side: "yes" } },
   placeOrder: { ...purchase, selection: { outcome: 1 }, hedgeRef: story.HEDGE },

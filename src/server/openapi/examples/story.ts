@@ -1,6 +1,7 @@
+import { endSums } from "../../../domain/market/ends.ts";
 import { buyShares, type Mechanism, openPool, pricesOf, yesPriceOf } from "../../../domain/market/market.ts";
+import type { Outcome } from "../../../domain/market/outcome.ts";
 import { sellValueOf } from "../../../domain/market/sale.ts";
-import { settlementSums } from "../../../domain/market/settlement-sums.ts";
 import { averagePrice, feeOn, roundPrice, usdFromMicro } from "../../../domain/money.ts";
 import { DEFAULT_POLICY } from "../../../domain/policy/policy.ts";
 
@@ -27,6 +28,8 @@ export const DEPOSITED_AT = "2026-01-01T12:01:00.000Z";
 export const TRADED_AT = "2026-01-01T12:05:00.000Z";
 export const CLOSE_AT = "2031-01-31T18:00:00.000Z";
 export const SETTLED_AT = "2031-01-31T18:00:20.000Z";
+export const CORRECTED_AT = "2031-01-31T20:00:00.000Z";
+export const CORRECTABLE_UNTIL = "2031-02-03T18:00:20.000Z";
 
 export const MARKET = "mkt_019f2c3a7b";
 export const QUESTION = "Will BTC close above 100,000?";
@@ -67,8 +70,15 @@ export const HEDGE = { symbol: "BTCUSD", direction: "long" as const, notional: 1
 /** What traders paid into the market beyond its fund, and the house's gain or loss if YES wins. */
 const stakesMicro = AMOUNT_MICRO - feeMicro;
 const escrowMicro = MECHANISM.fundMicro + stakesMicro;
-const ifYes = settlementSums(escrowMicro, sharesMicro, MECHANISM.fundMicro);
+const house = {
+  houseYesMicro: MECHANISM.fundMicro - opening.yesMicro,
+  houseNoMicro: MECHANISM.fundMicro - opening.noMicro,
+};
+const held = { side: "yes" as const, sharesMicro, costMicro: AMOUNT_MICRO, feeMicro };
+const endIn = (outcome: Outcome) => endSums({ ...pool, ...house, fundMicro: MECHANISM.fundMicro }, [held], outcome);
+const ifYes = endIn("yes");
 export const HOUSE_IF_YES = usdFromMicro(ifYes.houseResultMicro);
-export const RETURNED_IF_YES = usdFromMicro(ifYes.returnedMicro);
+export const RETURNED_IF_YES = usdFromMicro(ifYes.treasuryMicro);
+export const RETURNED_IF_VOID = usdFromMicro(endIn("void").treasuryMicro);
 export const ESCROW = usdFromMicro(escrowMicro);
 export const LIABILITY = usdFromMicro(sharesMicro - stakesMicro);

@@ -52,6 +52,16 @@ const withdrawal = {
   createdAt: story.TRADED_AT,
 };
 
+/** What a correction from yes to no takes back: the winner still holds it. */
+const corrected = {
+  users: 1,
+  takenBackUsd: SHARES,
+  receivablesUsd: 0,
+  paidUsd: 0,
+  fromTreasuryUsd: 0,
+  toTreasuryUsd: SHARES,
+};
+
 /** The user may trade and has money, and an operator has stopped the market. */
 const suspended = {
   code: "MARKET_SUSPENDED",
@@ -93,6 +103,8 @@ export const TRADER_ANSWERS: OutputExamples = {
     createdAt: story.CREATED_AT,
     outcome: null,
     settledAt: null,
+    reason: null,
+    corrections: [],
     key: null,
   },
   getMarketHistory: [
@@ -113,11 +125,22 @@ export const TRADER_ANSWERS: OutputExamples = {
     payouts: 1,
     escrowUsd: story.ESCROW,
     totalUsd: SHARES,
+    fromFeesUsd: 0,
+    fromTreasuryUsd: 0,
     toTreasuryUsd: story.RETURNED_IF_YES,
     houseResultUsd: story.HOUSE_IF_YES,
     largest: { userId: story.USER, amountUsd: SHARES },
   },
   settleMarket: { id: MARKET, status: "settled", outcome: "yes", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
+  voidMarket: {
+    ...{ id: MARKET, status: "settled", outcome: "void", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
+    ...{ refundedUsd: FILL.amount, fromFeesUsd: FILL.fee, fromTreasuryUsd: 0, toTreasuryUsd: story.RETURNED_IF_VOID },
+  },
+  previewCorrection: { marketId: MARKET, from: "yes", to: "no", ...corrected, until: story.CORRECTABLE_UNTIL },
+  correctMarket: {
+    ...{ id: MARKET, status: "settled", from: "yes", outcome: "no", correctedAt: story.CORRECTED_AT },
+    ...corrected,
+  },
   quoteTrade: quote,
   placeTrade: traded,
   placeOrder: { ...traded, ...filled, hedgeRef: story.HEDGE },

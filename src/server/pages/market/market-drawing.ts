@@ -3,6 +3,7 @@ import { completeTheme, type StatedTheme } from "../../../domain/theme/stated-th
 import type { Scheme } from "../../../domain/theme/tokens.ts";
 import { wallClockMs } from "../../../domain/time/clock.ts";
 import { HOUR_MS } from "../../../domain/time/units.ts";
+import { outcomeSaid, wonBy } from "../../../locales/outcome-words.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
 import { closingText } from "../card.ts";
 import type { Drawing } from "./picture/svg.ts";
@@ -45,7 +46,11 @@ export function marketDrawing(
     name,
     question: market.question,
     odds: outcome
-      ? { text: speaker.say(`common.${outcome}`), color: colors[outcome][scheme], label: speaker.say("page.result") }
+      ? {
+          text: outcomeSaid(speaker, outcome),
+          color: colors[wonBy(outcome) ?? "text"][scheme],
+          label: speaker.say("page.result"),
+        }
       : {
           text: speaker.chance(yesPrice),
           color: colors.text[scheme],
@@ -61,7 +66,7 @@ export function marketDrawing(
       text: colors.text[scheme],
       muted: colors.muted[scheme],
       border: colors.border[scheme],
-      line: colors[outcome ?? "yes"][scheme],
+      line: colors[wonBy(outcome) ?? "yes"][scheme],
       accent: colors.accent[scheme],
     },
   };

@@ -1,3 +1,4 @@
+import { wonBy } from "../../../locales/outcome-words.ts";
 import { sourceSentence } from "../../../locales/source-sentence.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -102,6 +103,7 @@ function headOf(site: MarketSite, exchange: Exchange, speaker: Speaker, market: 
 /** A market as https://schema.org/Question. Its two answers are the sides; the accepted answer is the result. */
 function structuredData(site: MarketSite, home: string, address: string, speaker: Speaker, market: Market): object {
   const { question, createdAt, closeAt, outcome, meta } = market;
+  const winner = wonBy(outcome);
   const answerOf = (side: "yes" | "no") => ({ "@type": "Answer", text: speaker.say(`common.${side}`), url: address });
   return {
     "@context": "https://schema.org",
@@ -114,7 +116,7 @@ function structuredData(site: MarketSite, home: string, address: string, speaker
     expires: closeAt,
     answerCount: 2,
     suggestedAnswer: [answerOf("yes"), answerOf("no")],
-    ...(outcome ? { acceptedAnswer: answerOf(outcome) } : {}),
+    ...(winner ? { acceptedAnswer: answerOf(winner) } : {}),
     publisher: { "@type": "Organization", name: site.name, url: home },
   };
 }

@@ -1,0 +1,113 @@
+import type { Command } from "commander";
+import type { Api } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type CommandModule, type Globals, type Host, type Io, withSession } from "../command.ts";
+import { NOT_CONFIRMED } from "../errors.ts";
+import { decimal, wholeNumber } from "../input/parsers.ts";
+import { askReason, mustAsk } from "../input/prompts.ts";
+import { usd } from "../output/cells.ts";
+import { marketArgument, type marketsIn } from "./market-choice.ts";
+
+/** What the commands share that settle, void and correct a market: each moves money that no command moves back. */
+
+/** The flags of every such command. */
+export interface EndFlags {
+  yes?: boolean | undefined;
+  /** Shows what would be moved, and moves nothing. */
+  preview?: boolean | undefined;
+  reason?: string | undefined;
+}
+
+/** The payments that the line expects. */
+export interface ExpectFlags {
+  expectPayouts?: number | undefined;
+  /** US dollars. */
+  expectTotal?: number | undefined;
+}
+
+/** The most that the treasury may add. */
+export interface TreasuryFlag {
+  /** US dollars. */
+  maxTreasury?: number | undefined;
+}
+
+export const expectOptions = (command: Command, whom: string): Command =>
+  command
+    .option("--expect-payouts <n>", `pay nothing unless this many ${whom} would be paid`, wholeNumber)
+    .option("--expect-total <usd>", "pay nothing unless this is the total", decimal);
+
+export const treasuryOption = (command: Command, without: string): Command =>
+  command.option(
+    "--max-treasury <usd>",
+    `pay nothing if the treasury would have to add more than this (default: ${without})`,
+    decimal,
+  );
+
+interface EndDefinition<Flags extends EndFlags> {
+  verb: string;
+  summary: string;
+  operation: "settleMarket" | "voidMarket" | "correctMarket";
+  /** What needs a reason, as the subject of a sentence. */
+  subject: string;
+  offered?: ReturnType<typeof marketsIn>;
+  takes: (command: Command) => Command;
+  run: (options: Flags & { id: string }, api: Api, io: Io) => Promise<void>;
+}
+
+/** A command that previews an end of a market, or makes it for a stated reason. */
+export function endCommand<Flags extends EndFlags>(definition: EndDefinition<Flags>): CommandModule {
+  const { verb, summary, operation, subject, offered, takes, run } = definition;
+  const theMarket = marketArgument(verb, offered);
+  return {
+    register: (noun: Command, host: Host) =>
+      host.add<Flags>(
+        takes(theMarket.takes(noun.command(verb).description(summary))),
+        { operation, ends: { 3: NOT_CONFIRMED } },
+        async ({ options: given, args, io }) => {
+          theMarket.check({ args, io });
+          const options: Flags & Globals = given.preview
+            ? given
+            : { ...given, reason: await askReason(given, io.prompts, subject) };
+          if (!given.preview) mustAsk(options, io.prompts);
+          return withSession(options, io, async (session) => {
+            const api = session.api();
+            const { id } = await theMarket.input({ args, io }, api, session);
+            return run({ ...options, id }, api, io);
+          });
+        },
+      ),
+  };
+}
+
+/** Waits until the operator has typed the market and the outcome, which no other line asks for. */
+export async function confirmEnd(phrase: string, consequence: string, { output, prompts }: Io): Promise<void> {
+  output.note(`\n${consequence}, type\n  ${phrase}`);
+  await prompts.type("The market and the outcome", phrase);
+}
+
+/**
+ * Refuses an end that would take more from the treasury than the line allows, before anything is typed.
+ * @throws Fault EXPECTATION_NOT_MET
+ */
+export function requireWithinTreasury(
+  what: string,
+  { fromTreasuryUsd }: { fromTreasuryUsd: number },
+  { maxTreasury = fromTreasuryUsd }: TreasuryFlag,
+): void {
+  if (fromTreasuryUsd <= maxTreasury) return;
+  throw new Fault(
+    "EXPECTATION_NOT_MET",
+    `${what} would take ${usd(fromTreasuryUsd)} USD from the treasury, more than --max-treasury: nothing was paid`,
+  );
+}
+
+/** What the treasury adds and gets, in words. */
+export function treasuryFields(
+  { fromTreasuryUsd, toTreasuryUsd }: { fromTreasuryUsd: number; toTreasuryUsd: number },
+  { why, rest }: { why: string; rest: string },
+): [string, string][] {
+  return [
+    ["from the treasury", fromTreasuryUsd > 0 ? `${usd(fromTreasuryUsd)} USD, ${why}` : "nothing"],
+    ["to the treasury", toTreasuryUsd > 0 ? `${usd(toTreasuryUsd)} USD, ${rest}` : "nothing"],
+  ];
+}

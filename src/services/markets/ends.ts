@@ -1,0 +1,152 @@
+import type { Input, Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { fromAndTo, paidTo } from "../../domain/market/ends.ts";
+import { pricesOf, statusAt } from "../../domain/market/market.ts";
+import type { Outcome } from "../../domain/market/outcome.ts";
+import { rulesOf } from "../../domain/policy/approvals.ts";
+import { requireTenant, TENANT } from "../../engine/command.ts";
+import type { Command, Results } from "../../engine/commands.ts";
+import type { Reader } from "../../engine/draft.ts";
+import { correctableUntil, requireCorrectable } from "../../engine/ends/correction.ts";
+import { correctionOf, type Ending, sumsOf } from "../../engine/ends/ending.ts";
+import { refundNeeds, requireKnown } from "../../engine/ends/settlement.ts";
+import { type ServiceContext, submit } from "../context.ts";
+import type { Handlers } from "../invoke.ts";
+import { readState } from "../read-state.ts";
+
+/** How markets end: settlements, voids and corrections, with their previews. */
+export function endHandlers(context: ServiceContext) {
+  return {
+    previewSettlement: (input) => previewSettlement(context, input),
+    settleMarket: (input, caller) => submit(context, "settleMarket", settlementCommand(input), caller, settlementView),
+    voidMarket: (input, caller) =>
+      // The entry has the reason that traders read.
+      submit(context, "voidMarket", voidCommand(input), { ...caller, reason: undefined }, voidView),
+    previewCorrection: (input) => previewCorrection(context, input),
+    correctMarket: (input, caller) =>
+      submit(context, "correctMarket", correctionCommand(input), { ...caller, reason: undefined }, correctionView),
+  } satisfies Handlers;
+}
+
+/** The engine's command for a manual settlement. */
+export function settlementCommand(input: Input<"settleMarket">): Command<"settleMarket"> {
+  const { marketId, outcome } = input;
+  return { type: "settleMarket", marketId, outcome, expect: expectedBy(input) };
+}
+
+function voidCommand(input: Input<"voidMarket">): Command<"voidMarket"> {
+  const { id: marketId, reason, maxTreasuryUsd: maxTreasuryMicro = 0n } = input;
+  return { type: "voidMarket", marketId, reason, expect: expectedBy(input), maxTreasuryMicro };
+}
+
+function correctionCommand(input: Input<"correctMarket">): Command<"correctMarket"> {
+  const { id: marketId, outcome, reason, maxTreasuryUsd: maxTreasuryMicro } = input;
+  return { type: "correctMarket", marketId, outcome, reason, maxTreasuryMicro };
+}
+
+const expectedBy = ({
+  expectPayouts,
+  expectTotalUsd,
+}: Pick<Input<"voidMarket">, "expectPayouts" | "expectTotalUsd">) => ({
+  payouts: expectPayouts,
+  totalMicro: expectTotalUsd,
+});
+
+/** The answer to a settlement. */
+export function settlementView({ id, outcome, settledAt, payouts }: Results["settleMarket"]): Result<"settleMarket"> {
+  return { id, status: "settled", outcome, settledAt, payoutsProcessed: payouts };
+}
+
+function voidView({ id, settledAt, payouts, ...sums }: Results["voidMarket"]): Result<"voidMarket"> {
+  return {
+    ...{ id, status: "settled", outcome: "void", settledAt, payoutsProcessed: payouts },
+    ...{ refundedUsd: sums.paidMicro, fromFeesUsd: sums.feesMicro, ...treasuryView(sums) },
+  };
+}
+
+function correctionView({
+  id,
+  from,
+  outcome,
+  correctedAt,
+  ...sums
+}: Results["correctMarket"]): Result<"correctMarket"> {
+  return { id, status: "settled", from, outcome, correctedAt, ...correctionSums(sums) };
+}
+
+function correctionSums(sums: Omit<ReturnType<typeof correctionOf>, "moves">) {
+  const { users, takenBackMicro, receivablesMicro, paidMicro } = sums;
+  return {
+    ...{ users, takenBackUsd: takenBackMicro, receivablesUsd: receivablesMicro, paidUsd: paidMicro },
+    ...treasuryView(sums),
+  };
+}
+
+function treasuryView({ treasuryMicro }: { treasuryMicro: bigint }) {
+  const { fromTreasuryMicro, toTreasuryMicro } = fromAndTo(treasuryMicro);
+  return { fromTreasuryUsd: fromTreasuryMicro, toTreasuryUsd: toTreasuryMicro };
+}
+
+/** Computed as the settlement computes it, from the positions and never from trades. */
+async function previewSettlement(
+  context: ServiceContext,
+  { id, outcome }: Input<"previewSettlement">,
+): Promise<Result<"previewSettlement">> {
+  const { ending, now } = await loadEnding(context, id);
+  const { market, marketState } = ending;
+  if (marketState.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
+  const sums = sumsOf(ending, outcome);
+  const { question, closeAt, resolutionRef } = market;
+  return {
+    marketId: id,
+    question,
+    status: statusAt({ status: marketState.status, closeAt }, now),
+    closeAt,
+    resolutionRef,
+    outcome,
+    price: outcome === "yes" || outcome === "no" ? pricesOf(market, marketState)[outcome] : null,
+    payouts: sums.payouts,
+    escrowUsd: sums.escrowMicro,
+    totalUsd: sums.paidMicro,
+    fromFeesUsd: sums.feesMicro,
+    ...treasuryView(sums),
+    houseResultUsd: sums.houseResultMicro,
+    largest: largestPayout(ending, outcome),
+  };
+}
+
+/** The user whose position is paid most, the first by id among equals; null if no user is paid. */
+function largestPayout({ holders }: Ending, outcome: Outcome): Result<"previewSettlement">["largest"] {
+  let largest: Result<"previewSettlement">["largest"] = null;
+  for (const holder of holders) {
+    const amountUsd = paidTo(holder, outcome);
+    if (amountUsd > (largest?.amountUsd ?? 0n)) largest = { userId: holder.traderId, amountUsd };
+  }
+  return largest;
+}
+
+/** Computed as the correction computes it. */
+async function previewCorrection(
+  context: ServiceContext,
+  { id, outcome: to }: Input<"previewCorrection">,
+): Promise<Result<"previewCorrection">> {
+  const { ending, state, now } = await loadEnding(context, id);
+  const { correctionHours } = rulesOf(requireTenant(state)).resolution;
+  const from = requireCorrectable(ending.marketState, { to, correctionHours }, now);
+  const balanceOf = (account: string) => state.get("account", account)?.balanceMicro ?? 0n;
+  const sums = correctionOf(ending, { from, to }, balanceOf);
+  const until = correctableUntil(ending.marketState.settledAt ?? now, correctionHours);
+  return { marketId: id, from, to, ...correctionSums(sums), until };
+}
+
+/**
+ * The rows that an end of the market would read.
+ * @throws Fault MARKET_NOT_FOUND
+ */
+async function loadEnding(
+  context: ServiceContext,
+  id: string,
+): Promise<{ ending: Ending; state: Reader; now: number }> {
+  const read = await readState(context, [...refundNeeds(id), TENANT]);
+  return { ending: requireKnown(read.state, id), ...read };
+}
