@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { FACTS_PATH, type ServerFacts } from "../contract/server-facts.ts";
+import type { Leading } from "../services/markets/passing/leading.ts";
 import { createServersFolder, newSocketName, serverSockets } from "../state/server-sockets.ts";
 import { commandSockets } from "./exchange.ts";
 import { type OpsPage, sendPage } from "./observe/ops-listener.ts";
@@ -17,6 +18,8 @@ export interface CommandTerms {
   page(path: string): Promise<OpsPage | undefined>;
   /** The tenant's operations. Opens a closed tenant first. */
   handle: RequestListener;
+  /** Decides the trades of other servers; undefined for a server that decides only its own. */
+  leading?: Pick<Leading, "accept" | "leave" | "destroy"> | undefined;
 }
 
 export interface CommandSocket {
@@ -44,10 +47,13 @@ export async function listenForCommands(terms: CommandTerms): Promise<CommandSoc
       .then((page) => (page ? sendPage(res, page) : terms.handle(req, res)))
       .catch(() => res.destroy());
   });
+  const { leading } = terms;
+  const name = newSocketName(tenant);
+  if (leading) server.on("upgrade", (req, socket) => leading.accept(name, req.headers, socket));
   server.on("connection", (socket) => commandSockets.add(socket));
   const folder = await createServersFolder(directory, tenant);
   await removeStale(directory, tenant);
-  const path = join(folder, newSocketName(tenant));
+  const path = join(folder, name);
   // Between its creation and the first `accept` a socket refuses connections, like the socket of a killed process.
   const fresh = `${path}.new`;
   await rm(fresh, { force: true });
@@ -64,9 +70,13 @@ export async function listenForCommands(terms: CommandTerms): Promise<CommandSoc
       await rm(path, { force: true });
       const closed = once(server, "close");
       server.close();
+      leading?.leave();
       await closed;
     },
-    destroy: () => server.closeAllConnections(),
+    destroy() {
+      leading?.destroy();
+      server.closeAllConnections();
+    },
   };
 }
 

@@ -101,6 +101,7 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
       }),
       page: (path) => tenantOps(tenant.ops, path),
       handle: tenant.handle,
+      leading: options.services.leading,
     }).catch((error: unknown) => {
       log.warn({ err: error }, "Commands of this directory cannot find this server: its socket cannot be created");
     }));

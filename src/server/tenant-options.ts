@@ -47,7 +47,7 @@ export interface TenantOptions {
     Partial<
       Pick<
         TenantServices,
-        "sequencer" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
+        "sequencer" | "leading" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
       >
     >;
   /** Used for API keys, the shared request count, and the initial data of streams and the widget. */

@@ -4,6 +4,7 @@ import type { AuditKey, IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import type { Command, Results } from "../engine/commands.ts";
+import type { Passing } from "../ledger/sequencer/passing.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
@@ -11,6 +12,7 @@ import type { RecordWatch } from "./audit/record-watch.ts";
 import type { Cursors } from "./cursor.ts";
 import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
+import type { TradeAnswer, TradeRequest } from "./markets/passing/messages.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 
@@ -30,6 +32,8 @@ export interface Sweeps {
 export interface ServiceContext {
   tenantId: string;
   sequencer: Sequencer;
+  /** Decides trades: here, or in the server that leads. */
+  passing: Pick<Passing<TradeRequest, TradeAnswer>, "submit">;
   /** For reads, and for writes that need no place in the order of commits. Its reads decide nothing about money. */
   pool: Pool;
   /**
@@ -72,7 +76,7 @@ export async function submit<Id extends OperationId, C extends Command>(
   toResult: (result: Results[C["type"]], seq: bigint | undefined) => Result<Id>,
   toRepeated?: (result: Results[C["type"]]) => Result<Id>,
 ): Promise<Answered> {
-  const { actor, reason, idempotency, onSealed } = caller;
+  const { actor, reason, idempotency, isCalledBack, onSealed } = caller;
   const text = (result: Result<Id>) => JSON.stringify(encodeResult(id, result));
   const { rendered, entry, replayed } = await sequencer.submit<C>({
     command,
@@ -84,6 +88,7 @@ export async function submit<Id extends OperationId, C extends Command>(
       repeatBody: toRepeated && text(toRepeated(result)),
     }),
     idempotency,
+    isCalledBack,
   });
   if (entry) onSealed?.(entry);
   if (replayed) return new Answered(replayed.body, true);

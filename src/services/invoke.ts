@@ -16,6 +16,7 @@ import type { Scope } from "../domain/access/scopes.ts";
 import type { Origin } from "../domain/access/security.ts";
 import type { Seal } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Submission } from "../ledger/sequencer/batch.ts";
 import { ConnectionLost, classify, StatementFailed } from "../postgres/connect.ts";
 import { OutcomeUnknown } from "../postgres/pool.ts";
 import { encodeResult, Wire } from "./answers.ts";
@@ -42,6 +43,8 @@ export interface Caller {
   webhook?: { sha256: string; body: string } | undefined;
   /** How long a policy change lasts; permanently by default. */
   policyTtlMs?: number | undefined;
+  /** For a caller of another server of the tenant, see `Submission`. */
+  isCalledBack?: Submission["isCalledBack"];
   /** Present when the request carried an `Idempotency-Key`. `requestHash` covers method, path and body. */
   idempotency?: Idempotency | undefined;
 }

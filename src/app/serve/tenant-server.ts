@@ -74,6 +74,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     ...serviceOptions(options, database.connection, [auditKey, ...previousAuditKeys]),
     chainMemory: shared?.chainMemory,
     lender: shared?.lender,
+    neighbours: shared ? undefined : { directory, version: packageVersion().version },
     onError: (error) => log.error({ err: error }, "A commit failed"),
     onNewerSchema: (notice) => log.warn(notice),
     onCommit: ({ commands, head }) => {

@@ -7,6 +7,7 @@ import { Draft, type Reader } from "../../engine/draft.ts";
 import { answerKey, type Need, type StoredAnswer, type Table } from "../../engine/rows.ts";
 import type { Batch, Head } from "../commit.ts";
 import { sealWrite, withSealsChecked } from "../sealed-rows.ts";
+import { CalledBack } from "./faults.ts";
 
 /** The caller's command, and how to recognise a repeat of the request. */
 export interface Submission<C extends Command = Command> {
@@ -21,6 +22,8 @@ export interface Submission<C extends Command = Command> {
    */
   render?: ((result: Results[C["type"]], seq: bigint | undefined) => Rendered) | undefined;
   idempotency?: Idempotency | undefined;
+  /** For a command of another process: whether it must not be decided on this head any more. */
+  isCalledBack?: ((head: Head) => boolean) | undefined;
 }
 
 /** An answer in its final form. */
@@ -93,6 +96,7 @@ export function prepareBatch(
 
   const outcomes = submissions.map((submission): Outcome => {
     try {
+      if (submission.isCalledBack?.(head)) throw new CalledBack();
       const replay = findAnswer(overlay, submission, now);
       if (replay) return { kind: "replayed", answer: replay };
       const { result, draft } = execute(overlay, commandOf(submission, now), now, ts);

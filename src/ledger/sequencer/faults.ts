@@ -13,6 +13,9 @@ export function overloaded(why: keyof typeof OVERLOADS): Fault {
   return new Fault("OVERLOADED", `${OVERLOADS[why]}; nothing was executed`, { retryAfterSec: 1 });
 }
 
+/** A command of another process was not decided here, and never will be. */
+export class CalledBack extends Error {}
+
 export function shuttingDown(): Fault {
   return new Fault("DATABASE_UNAVAILABLE", "The server is shutting down");
 }

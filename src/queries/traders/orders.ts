@@ -1,6 +1,7 @@
 import type { Side } from "../../domain/market/market.ts";
 import { bigint, integer, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { TABLES } from "../../ledger/tables.ts";
+import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
 
 const TRADE = {
@@ -51,6 +52,13 @@ function select(sql: ReadSql) {
       from trade t
       join market m on m.id = t.market_id
       left join hedge h on h.seq = t.seq`;
+}
+
+/** Those of the ids that are ids of stored trades. */
+export async function storedTrades(sql: ReadSql, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await sql`select id from trade where id = any(${textArray(ids)}::text[])`;
+  return new Set(rows.map(({ id }) => String(id)));
 }
 
 /** A trader's own trades, newest first. */

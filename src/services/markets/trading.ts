@@ -1,4 +1,5 @@
 import type { Input, Result } from "../../contract/operations.ts";
+import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { pricesOf, type Side } from "../../domain/market/market.ts";
 import { averagePrice, roundPrice } from "../../domain/money.ts";
@@ -8,21 +9,52 @@ import type { Table } from "../../engine/rows.ts";
 import type { TradeResult } from "../../engine/trade.ts";
 import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
-import type { Caller, Handlers } from "../invoke.ts";
+import { Answered, type Caller, type Handlers } from "../invoke.ts";
 import { readState } from "../read-state.ts";
 import { fillView } from "./fill-view.ts";
+import type { TradeAnswer, TradeRequest } from "./passing/messages.ts";
 
 /** Trades and orders, quotes, and the list of a user's orders. */
 export function tradingHandlers(context: ServiceContext) {
   return {
     placeTrade: (input, caller) =>
-      submit(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller, tradeView),
+      trade(context, "placeTrade", commandOf(context, input, input.selection.side, caller), caller),
     placeOrder: (input, caller) =>
-      submit(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller, orderView),
+      trade(context, "placeOrder", commandOf(context, input, sideOf(input), caller), caller),
     listOrders: (input, caller) => ordersOf(context, input, caller),
     getOrder: ({ id }, caller) => orderOf(context, id, caller),
     quoteTrade: (input, caller) => quoteTrade(context, input, caller),
   } satisfies Handlers;
+}
+
+/** Has the trade decided by this server or by the one that leads, and answers it. */
+async function trade(
+  { passing }: ServiceContext,
+  operation: TradeRequest["operation"],
+  command: TradeRequest["command"],
+  { actor, reason, idempotency, onSealed }: Caller,
+): Promise<Answered> {
+  const { text, replayed, seal } = await passing.submit({ operation, command, actor, reason, idempotency });
+  if (seal) onSealed?.(seal);
+  return new Answered(text, replayed);
+}
+
+/** Decides a trade in this process. @param isCalledBack for a trade that another server has passed to this one */
+export async function decideTrade(
+  context: ServiceContext,
+  { operation, command, actor, reason, idempotency }: TradeRequest,
+  isCalledBack?: Caller["isCalledBack"],
+): Promise<TradeAnswer> {
+  let seal: Seal | undefined;
+  const onSealed = ({ seq, hash, ts, keyId }: Seal) => {
+    seal = { seq, hash, ts, keyId };
+  };
+  const caller: Caller = { actor, reason, idempotency, isCalledBack, onSealed };
+  const { text, replayed } =
+    operation === "placeTrade"
+      ? await submit(context, operation, command, caller, tradeView)
+      : await submit(context, operation, command, caller, orderView);
+  return { text, replayed, seal };
 }
 
 function sideOf({ selection }: Input<"placeOrder">): Side {

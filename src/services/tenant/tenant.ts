@@ -1,6 +1,7 @@
 import { type AuditKey, auditKey, sealCheck } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { logConfirmer } from "../../ledger/confirm-log.ts";
+import type { Journal } from "../../ledger/journal.ts";
 import { followMarketSearch } from "../../ledger/market-search.ts";
 import { GRANTS, WRITTEN_COLUMNS } from "../../ledger/schema.ts";
 import type { SequencerOptions } from "../../ledger/sequencer/options.ts";
@@ -29,6 +30,10 @@ import type { ServiceContext } from "../context.ts";
 import { Cursors } from "../cursor.ts";
 import { type OracleSetup, oracleSetup } from "../feeds.ts";
 import type { AllHandlers } from "../invoke.ts";
+import type { Neighbours } from "../markets/passing/following.ts";
+import { Leading } from "../markets/passing/leading.ts";
+import { passTrades } from "../markets/passing/passing.ts";
+import { decideTrade } from "../markets/trading.ts";
 import { RefusalLog } from "../security/refusal-log.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { VIEW_BYTES, Views } from "../views/views.ts";
@@ -65,6 +70,8 @@ export interface TenantOptions extends Pick<SequencerOptions, "onError" | "onCom
   anchors?: Pick<AnchorSources, "directory" | "files"> | false | undefined;
   /** This process's knowledge of the chain from the last time that the tenant was open. */
   chainMemory?: ChainMemory | undefined;
+  /** For a server that passes trades to another of its directory, or decides theirs. */
+  neighbours?: Neighbours | undefined;
   /** For an unfinished restore that has filled the database. */
   restoring?: boolean;
   /** For a server: called with a notice if it begins on a newer, compatible schema. Without it a newer schema is refused. */
@@ -80,6 +87,8 @@ export interface TenantServices extends ServiceContext {
   auditKeys: readonly AuditKey[];
   /** Compares the log with its known entries. */
   evidence: Evidence;
+  /** Decides the trades of other servers; undefined without `neighbours`. */
+  leading: Leading | undefined;
   /** Follows the commits of all processes. */
   tail: AuditTail;
   /** The requests that this process's server refused. */
@@ -102,7 +111,7 @@ const HEALTH_TIMEOUT_MS = 1_500;
  */
 export async function openTenant(options: TenantOptions): Promise<TenantServices> {
   const { tenantId, connection, oracle = oracleSetup(), onError, onCommit } = options;
-  const { lender } = options;
+  const { lender, neighbours } = options;
   const terms = await (lender ? lender.once(() => checkDatabase(options)) : checkDatabase(options));
   const key = auditKey(options.auditSecret);
   const auditKeys = [key, ...(options.previousAuditSecrets ?? []).map(auditKey)];
@@ -122,7 +131,15 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const pool = kept(connections.pool);
   const { publicReads } = connections;
   const background = withoutVainWrites(kept(connections.background), () => durability.waitsInVain());
-  const journal = options.anchors === false ? withStandbys : guardJournal(withStandbys, evidence);
+  const guarded = options.anchors === false ? withStandbys : guardJournal(withStandbys, evidence);
+  const journal: Journal = {
+    ...guarded,
+    // Only a process that shares the tenant with another needs a turn.
+    takeTurn: (known) => {
+      passing.meet();
+      return guarded.takeTurn(known);
+    },
+  };
   const confirm = logConfirmer(background);
   const tail = new AuditTail(pool, isSealed, onError, {
     acknowledged: () => evidence.acknowledged?.seq ?? 0n,
@@ -149,6 +166,18 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       onCommit?.(commit);
     },
   });
+  const passing = passTrades({
+    following: neighbours && {
+      ...neighbours,
+      ...{ tenant: tenantId, key },
+      onSealed: (seal) => {
+        evidence.acknowledgeSeen(seal);
+        tail.wake();
+      },
+    },
+    decide: (request) => decideTrade(context, request),
+    ...{ journal: guarded, reader: pool },
+  });
   if (sources) await evidence.look();
   await durability.start();
   const refusals = new RefusalLog();
@@ -158,6 +187,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   const context: ServiceContext = {
     tenantId,
     sequencer,
+    passing,
     pool,
     publicReads,
     views,
@@ -177,6 +207,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     background,
     auditKeys,
     evidence,
+    leading: neighbours && new Leading({ key, version: neighbours.version, decide: decideTrade.bind(null, context) }),
     tail,
     refusals,
     durability,
@@ -187,6 +218,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
       durability.stop();
       // A comparison on a hanging connection ends with its pool, not at its own deadline of minutes.
       await Promise.all([recordWatch.stop(), checks.end({ timeout: 5 })]);
+      passing.close();
       await sequencer.close();
       await security.stop();
       await Promise.all([journal.close(), ...[pool, publicReads, background].map((each) => each.end({ timeout: 5 }))]);

@@ -127,6 +127,11 @@ export class FakeJournal implements Journal {
     return this.#query(() => this.#database.touched(from));
   }
 
+  /** Those of the ids that are trades. */
+  findTrades(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#query(() => new Set(this.#database.trades.map(({ id }) => id).filter((id) => ids.includes(id))));
+  }
+
   /** On a connection of its own, whose loss may go unnoticed: then the server ends it after a while. */
   takeTurn(known: Head | null): Promise<Turn> {
     const session = this.#database.connect();

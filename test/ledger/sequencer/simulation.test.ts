@@ -45,6 +45,8 @@ describe("whatever happens, answers and journal agree with a naive replay of the
       ...["MARKET_CLOSED", "MARKET_SUSPENDED", "MARKET_SETTLED", "INSUFFICIENT_FUNDS", "EXPOSURE_EXCEEDED"],
       // Two commits under way at once, and turns taken.
       ...["in, then in", "turns"],
+      // Commands passed to another process, lost with it, and called back from it.
+      ...["passed", "leaders lost", "called back"],
       ...["KYC_REQUIRED", "MAX_TRADE_EXCEEDED", "PRICE_BOUND", "TREASURY_INSUFFICIENT"],
     ])
       expect(statistics.get(event) ?? 0, event).toBeGreaterThan(10);

@@ -1,19 +1,26 @@
 import { auditKey } from "../../../src/domain/audit/seal.ts";
 import type { Command, Results } from "../../../src/engine/commands.ts";
+import type { Head } from "../../../src/ledger/commit.ts";
 import type { Submitted } from "../../../src/ledger/sequencer/job.ts";
+import type { Passing } from "../../../src/ledger/sequencer/passing.ts";
 import { Sequencer } from "../../../src/ledger/sequencer/sequencer.ts";
 import { BEGINNING, FakeDatabase } from "./fake-database.ts";
 import { FakeJournal, type Faults, NO_FAULTS } from "./fake-journal.ts";
 import { Random } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
+import { type Asked, type Peer, passingBetween } from "./simulated-passing.ts";
 import { anyTask, openingCommands, type Task } from "./tasks.ts";
 
 export const SECRET = "simulation-secret";
 
+/** What a process answered. */
+export type Answered =
+  | { kind: "done"; result: Results[Command["type"]]; body: string }
+  | { kind: "replayed"; body: string };
+
 /** What a client heard of one attempt. */
 export type Outcome =
-  | { kind: "done"; result: Results[Command["type"]]; body: string }
-  | { kind: "replayed"; body: string }
+  | Answered
   | { kind: "fault"; code: string; error: unknown }
   /** The process was killed before it answered. */
   | { kind: "silence" };
@@ -53,14 +60,22 @@ const NOT_EXECUTED = new Set(["OVERLOADED", "DATABASE_UNAVAILABLE"]);
 const LONGEST_MS = 600_000;
 export const LONGEST_CLOCK_STEP_MS = 300;
 
-class Process {
+class Process implements Peer {
   readonly journal: FakeJournal;
   readonly sequencer: Sequencer;
+  isAlive = true;
+  readonly onDeath = new Set<() => void>();
   readonly #unheard = new Set<() => void>();
+  readonly #passing: Passing<Asked, Answered>;
 
-  constructor(name: string, run: Run, scheduler: Scheduler, faults: Faults) {
+  /** @param peers all processes, the oldest first */
+  constructor(name: string, run: Run, scheduler: Scheduler, { faults, peers }: { faults: Faults; peers: Peer[] }) {
     this.journal = new FakeJournal(name, run.database, scheduler, faults);
-    this.journal.onTurn = () => count(run, "turns");
+    this.#passing = passingBetween(this, peers, scheduler, (what) => count(run, what));
+    this.journal.onTurn = () => {
+      count(run, "turns");
+      this.#passing.meet();
+    };
     this.journal.onPair = (endings) => count(run, endings);
     const bootedAt = scheduler.random.between(0, 1e6);
     this.sequencer = new Sequencer({
@@ -76,21 +91,30 @@ class Process {
   }
 
   async submit(task: Task, command: Command): Promise<Outcome> {
-    const render = (result: Results[Command["type"]]) => ({ status: 200, body: bodyOf(result) });
     const silence = new Promise<Outcome>((resolve) => this.#unheard.add(() => resolve({ kind: "silence" })));
-    const answer = this.sequencer
-      .submit({ command, actor: task.actor, render, idempotency: task.key })
-      .then(heard, refused);
-    return Promise.race([answer, silence]);
+    const asked = { task, command };
+    const answer = isTrade(command) ? this.#passing.submit(asked) : this.decide(asked);
+    return Promise.race([answer.catch(refused), silence]);
+  }
+
+  decide({ task, command }: Asked, isCalledBack?: (head: Head) => boolean): Promise<Answered> {
+    const render = (result: Results[Command["type"]]) => ({ status: 200, body: bodyOf(result) });
+    const { actor, key: idempotency } = task;
+    return this.sequencer.submit({ command, actor, render, idempotency, isCalledBack }).then(heard);
   }
 
   crash(): void {
+    this.isAlive = false;
     this.journal.crash();
-    for (const hangUp of this.#unheard) hangUp();
+    for (const end of [...this.#unheard, ...this.onDeath]) end();
   }
 }
 
-function heard(answer: Submitted<Command>): Outcome {
+export function isTrade({ type }: Command): boolean {
+  return type === "placeTrade" || type === "sellShares";
+}
+
+function heard(answer: Submitted<Command>): Answered {
   if (answer.replayed) return { kind: "replayed", body: answer.replayed.body };
   return { kind: "done", result: answer.result, body: answer.rendered?.body ?? "not rendered" };
 }
@@ -151,7 +175,13 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     hanging: [],
     statistics: new Map(),
   };
-  const processes = ["A", "B"].map((name) => new Process(name, run, scheduler, NO_FAULTS));
+  const peers: Peer[] = [];
+  const start = (name: string, faults: Faults) => {
+    const process = new Process(name, run, scheduler, { faults, peers });
+    peers.push(process);
+    return process;
+  };
+  const processes = ["A", "B"].map((name) => start(name, NO_FAULTS));
   const at = (index: number) => processes[index] as Process;
   /** All clients ask one process, and without pauses, so that its batches follow each other closely. */
   let crowded = false;
@@ -213,7 +243,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     count(run, "crashes");
     const { faults, name } = at(index).journal;
     scheduler.note(() => `${name} is killed`);
-    processes[index] = new Process(`${name}'`, run, scheduler, faults);
+    processes[index] = start(`${name}'`, faults);
   }
 
   /** The primary is lost for good, and what its standby does not have with it. */
