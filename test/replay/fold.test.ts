@@ -85,7 +85,7 @@ function sealed(log: World["log"]): SealedLines[] {
 }
 
 const ALL: Table[] = [
-  ...(["account", "market", "marketState", "marketKey", "position", "portfolio", "trader"] as const),
+  ...(["account", "market", "marketState", "marketEnd", "marketKey", "position", "portfolio", "trader"] as const),
   ...(["withdrawal", "tenant", "watch", "assessment", "apiKey", "revocation", "freeze"] as const),
 ];
 
