@@ -12,7 +12,7 @@ type Row = Parameters<typeof auditLines>[0] & { hash: string };
 /** Of eleven entries the first four are sealed by the replaced key. */
 const LENGTH = 11;
 const SEALED_BEFORE = 4;
-/** Entries 8 and 4 of a lost branch, of which an operator gave up the first in entry 10. */
+/** Entry 8 of a lost branch. In entry 10 an operator gave it up. */
 const LOST = { seq: 8n, hash: "a".repeat(64) };
 
 function log(): Row[] {
