@@ -50,8 +50,7 @@ test("kill -9 in the middle of a void pays every position back once, however oft
     expect(first).toMatchObject({ id, payoutsProcessed: payouts, refundedUsd: totalUsd, fromFeesUsd });
     expect(second).toEqual(first);
     const voids = await operator.run("audit", "list", "--type", "market.voided", "-o", "ndjson");
-    expect(voids.stdout.split("
-").filter((line) => line.includes(id))).toHaveLength(1);
+    expect(voids.stdout.split("\n").filter((line) => line.includes(id))).toHaveLength(1);
     await expectExact(scene, clients.orders);
   }
   await server.kill("SIGTERM");

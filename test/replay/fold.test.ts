@@ -6,6 +6,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import { decimalFromMicro, microFromDecimal } from "../../src/domain/money.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import type { Table } from "../../src/engine/rows.ts";
+import { pack, unpack } from "../../src/replay/packed.ts";
 import { Recomputation } from "../../src/replay/recomputation.ts";
 import { anySide, magnitude, runs } from "../domain/random.ts";
 import { anyStep, anyTrader, isAsked, startedWorld } from "../engine/histories.ts";
@@ -86,6 +87,7 @@ function sealed(log: World["log"]): SealedLines[] {
 const ALL: Table[] = [
   ...(["account", "market", "marketState", "marketEnd", "marketKey", "position", "portfolio", "trader"] as const),
   ...(["withdrawal", "tenant", "watch", "assessment", "apiKey", "revocation", "freeze"] as const),
+  ...(["clarification", "clarifications"] as const),
 ];
 
 const anyHistory = fc.array(anyEvent, { minLength: 10, maxLength: 60, size: "max" });
@@ -118,6 +120,32 @@ test("after every entry of any history the log alone gives the rows that the eng
     runs(60),
   );
   expect(entries).toBeGreaterThan(1000);
+});
+
+test("a packed recomputation of any history goes on like one that was never packed", async () => {
+  let parts = 0;
+  const all = (recomputation: Recomputation) => [...recomputation.parts()];
+  await fc.assert(
+    fc.asyncProperty(anyHistory, fc.nat(), async (steps, cut) => {
+      const world = startedWorld();
+      runAll(world, steps);
+      const log = sealed(world.log);
+      const [one, other] = [new Recomputation(), new Recomputation()];
+      const place = cut % (log.length + 1);
+      one.take(log.slice(0, place));
+      other.take(log.slice(0, place));
+      const unpacked = await unpack(await pack(other));
+      expect(all(unpacked)).toStrictEqual(all(one));
+      for (const recomputation of [one, unpacked]) recomputation.take(log.slice(place));
+      expect(all(unpacked)).toStrictEqual(all(one));
+      expect(unpacked.tradeDigests()).toEqual(one.tradeDigests());
+      for (const [id] of one.rows.of("market"))
+        expect(unpacked.rows.get("holders", id)).toEqual(one.rows.get("holders", id));
+      parts += all(one).length;
+    }),
+    runs(40),
+  );
+  expect(parts).toBeGreaterThan(1000);
 });
 
 /** One that most often finds a market and the money. */
@@ -184,6 +212,24 @@ test("what is no number of money is recomputed too: the words of an entry that t
   expect(found('"state":"restricted"', '"state":"verified"')).toEqual(["ann: state"]);
   expect(found('"capitalAdded":"1', '"capitalAdded":"2')).toEqual(["configuration: treasury.capitalUsd"]);
   expect(found('"liquidity":"1000","marketId":"m1"', '"liquidity":"900000","marketId":"m1"')).toContain("m1: funds");
+});
+
+test("a clarification that the engine would have refused is found", () => {
+  const world = startedWorld();
+  for (let index = 1; index <= 20; index++)
+    world.run({ type: "clarifyMarket", marketId: "m1", id: `c${index}`, text: "Drizzle counts." });
+  world.run({ type: "settleMarket", marketId: "m2", outcome: "yes" });
+  const forged = (payload: object) => {
+    const recomputation = new Recomputation();
+    const entry = { type: "market.clarified" as const, payload, at: world.now } as World["log"][number];
+    recomputation.take(sealed([...world.log, entry]));
+    return recomputation.findings.map(({ about, what }) => `${about}: ${what}`);
+  };
+  expect(forged({ marketId: "m1", id: "c20", text: "?" })).toEqual([
+    "m1: clarified more than 20 times",
+    "m1: repeats a clarification",
+  ]);
+  expect(forged({ marketId: "m2", id: "c21", text: "?" })).toEqual(["m2: clarified a market that is"]);
 });
 
 test("a dispute won with more than it was opened with credits no wallet", () => {

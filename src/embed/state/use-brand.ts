@@ -1,5 +1,4 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { BrandRefusal } from "../../domain/theme/brand.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Bridge } from "../bridge.ts";
 
@@ -28,10 +27,10 @@ export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge:
     import("../branding.ts").then(
       ({ brandingOf }) => {
         if (isOutdated) return;
-        const { theme, style, refused } = brandingOf(stated, brand);
+        const { theme, style, leftOut } = brandingOf(stated, brand);
         dress(style);
         setShown(theme);
-        if (refused.length > 0) bridge.tell("error", { code: "BRAND_REFUSED", message: sentenceOf(refused) });
+        if (leftOut) bridge.tell("error", { code: "BRAND_REFUSED", message: leftOut });
       },
       () => {},
     );
@@ -53,14 +52,4 @@ function dress(style: string): void {
   }
   sheet.replaceSync(style);
   document.dispatchEvent(new Event(LOOKS_CHANGED));
-}
-
-/** Characters of a message; the page around may show or log it. */
-const LONGEST_MESSAGE = 1000;
-
-function sentenceOf(refused: readonly BrandRefusal[]): string {
-  const whole = refused
-    .map(({ field, reason }) => (field === "brand" ? `brand ${reason}` : `brand.${field}: ${reason}`))
-    .join("; ");
-  return whole.length > LONGEST_MESSAGE ? `${whole.slice(0, LONGEST_MESSAGE)}…` : whole;
 }

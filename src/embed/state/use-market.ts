@@ -25,6 +25,8 @@ export interface LiveMarket extends Liveness {
   /** USD traded so far. */
   volume: number;
   points: readonly Point[];
+  /** Texts that were added to the rules, oldest first. */
+  clarifications: FrameMarket["detail"]["clarifications"];
 }
 
 /** A market as it was read, kept up to date by the stream. */
@@ -39,6 +41,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
   const [outcome, setOutcome] = useState<OutcomeShape<number> | null>(detail.outcome);
   const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
+  const [clarifications, setClarifications] = useState(detail.clarifications);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
   const { api, refresh } = viewer;
@@ -56,7 +59,11 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(data.yesPrice);
       setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
     } else if (event === "trade") setVolume((before) => before + data.amount);
-    else if (event === "market") {
+    else if (event === "clarification") {
+      const { id, text, ts } = data;
+      // The text may have been read with the market already.
+      setClarifications((before) => [...before.filter((one) => one.id !== id), { id, text, at: ts }]);
+    } else if (event === "market") {
       setStatus(data.status);
       if (data.outcome) setOutcome(data.outcome);
       if (data.status !== "settled") return;
@@ -64,7 +71,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       refresh();
     } else if (event === "fill") refresh();
   });
-  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, ...liveness };
+  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, clarifications, ...liveness };
 }
 
 /** The server's time; it moves every ten seconds, in the hour before `closeAt` every second. */

@@ -56,7 +56,7 @@ export function MarketView({ data, market, viewer, theme, wish, back }: MarketVi
       {status !== "open" && (
         <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
       )}
-      <Facts market={market} />
+      <Facts market={market} clarifications={state.clarifications} />
     </main>
   );
 }
