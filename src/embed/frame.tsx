@@ -36,7 +36,7 @@ function Frame({ first }: { first: FrameData }) {
     onUpdate: (shown) => router.show(shown),
   });
   const router = useMemo(() => new Router(first, viewer, () => redraw({})), []);
-  const { data, place, isLoading, trouble } = router;
+  const { data, place, isLoading, trouble, renew } = router;
   const { logo, words = {} } = useBrand(first.theme, brand, viewer.bridge);
   const speaker = useMemo(
     () => speakerFor(data.locale, withSides(data.messages, words, data.locale)),
@@ -62,13 +62,14 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 viewer={viewer}
                 theme={theme}
+                renew={renew}
                 wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (
-              <CardView market={data.market} viewer={viewer} open={open} />
+              <CardView market={data.market} viewer={viewer} renew={renew} open={open} />
             ) : data.view === "compare" && data.compared ? (
-              <CompareView pair={data.compared} viewer={viewer} theme={theme} open={open} />
+              <CompareView pair={data.compared} viewer={viewer} theme={theme} renew={renew} open={open} />
             ) : data.view === "portfolio" ? (
               <PortfolioView data={data} viewer={viewer} open={open} />
             ) : (

@@ -19,6 +19,8 @@ export interface Formats {
   chance(price: number): string;
   /** A price as a whole percentage. */
   percent(price: number): string;
+  /** What a share is paid, with all its digits. */
+  payout(part: number): string;
   /** A price of a share in cents, to a tenth. */
   cents(price: number): string;
   clock(time: number | string): string;
@@ -80,6 +82,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     // Over whole millionths, as 0.29 lies a little below itself.
     shares: (count) => hundredths(Math.floor(Math.round(count * 1e6) / 10_000) / 100),
     percent,
+    payout: number({ style: "percent", maximumFractionDigits: 4 }),
     chance: (price) =>
       price < 0.01
         ? inOneDirection(`<${percent(0.01)}`)
