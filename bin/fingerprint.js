@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -7,7 +6,7 @@ import { fileURLToPath } from "node:url";
  * Returns undefined where there are no sources, as in an installed package.
  */
 export function sourceFingerprint(root) {
-  const hash = createHash("sha256");
+  const hash = process.getBuiltinModule("node:crypto").createHash("sha256");
   try {
     const source = sourcesOf(root);
     const files = [...below(source)].filter((path) => /\.(tsx?|css|js|json)$/.test(path));

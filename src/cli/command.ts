@@ -5,8 +5,8 @@ import type { Selector } from "../config/selection/selector.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Interrupts } from "./input/interrupts.ts";
 import type { Prompts } from "./input/prompts.ts";
-import type { Prints } from "./output/fields.ts";
 import type { Output } from "./output/output.ts";
+import type { Prints } from "./output/prints.ts";
 import { openReceipts, type ReceiptBook, type ReceiptOptions } from "./output/receipts.ts";
 import type { Format } from "./output/serialise.ts";
 

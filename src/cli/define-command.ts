@@ -7,8 +7,8 @@ import { NOT_CONFIRMED } from "./errors.ts";
 import { knownUser } from "./input/names.ts";
 import { DEFAULT_LIMIT, limitOption } from "./input/paging.ts";
 import { askReason, declined, mustAsk } from "./input/prompts.ts";
-import type { Prints } from "./output/fields.ts";
 import type { View } from "./output/output.ts";
+import type { Prints } from "./output/prints.ts";
 import type { Column, Field } from "./output/table.ts";
 
 /** How the words of a line become the call of an operation. */

@@ -1,5 +1,4 @@
 import { isErrno, SECRET_WARNING } from "../config/environment.ts";
-import { printValues, valuesLine } from "./completion/values.ts";
 import { EXIT, type ExitCode } from "./errors.ts";
 import { Interrupts } from "./input/interrupts.ts";
 import { sanitizeText } from "./output/text-width.ts";
@@ -21,10 +20,13 @@ export async function run(): Promise<never> {
 
 /** Prints completion values without loading the program. */
 async function runLine(argv: readonly string[]): Promise<ExitCode> {
-  const asked = valuesLine(argv);
-  if (asked) {
-    await printValues(asked);
-    return EXIT.ok;
+  if (argv[0] === "completion") {
+    const { printValues, valuesLine } = await import("./completion/values.ts");
+    const asked = valuesLine(argv);
+    if (asked) {
+      await printValues(asked);
+      return EXIT.ok;
+    }
   }
   const { main } = await import("./program.ts");
   return main(argv, process, new Interrupts(process));

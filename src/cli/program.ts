@@ -13,10 +13,10 @@ import { terminalPrompts } from "./input/prompts.ts";
 import { asksEach, eachOptions, namedTenant } from "./input/selector-option.ts";
 import { isAnnotationFormat } from "./output/annotations.ts";
 import { examplesHelp } from "./output/examples/examples.ts";
-import type { Prints } from "./output/fields.ts";
 import { BEGIN, HELP_END, topicList, unknownVerb } from "./output/help-topics.ts";
 import { Output, type OutputOptions } from "./output/output.ts";
 import { type Pager, terminalPager } from "./output/pager.ts";
+import type { Prints } from "./output/prints.ts";
 import { FORMATS, isFormat } from "./output/serialise.ts";
 import { sanitizeText } from "./output/text-width.ts";
 import { helpGroupOf, NOUNS, type Noun } from "./registry.ts";
@@ -160,7 +160,7 @@ class CommandHost implements Host {
   /** @throws Fault USAGE for `--idempotency-key` when a repeat of the command would not get the first result */
   async requireRepeatable(command: Command): Promise<void> {
     if (command.optsWithGlobals<Globals>().idempotencyKey === undefined) return;
-    const { isRepeatable } = await import("./output/fields.ts");
+    const { isRepeatable } = await import("./output/prints.ts");
     if (isRepeatable(this.#printed.get(command))) return;
     throw new Fault("USAGE", `pmctl ${pathOf(command)} keeps no first result to repeat: leave out --idempotency-key`);
   }

@@ -13,6 +13,11 @@ export function processEnvironment(): Environment {
   return process.env;
 }
 
+/** Removes variables with exactly these values from the process's own, so that child processes do not inherit them. */
+export function forgetVariables(variables: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(variables)) if (process.env[name] === value) delete process.env[name];
+}
+
 /** The type of the process's warnings about secret files. */
 export const SECRET_WARNING = "PmctlSecretFile";
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
+import type { InboundEndpoint } from "../contract/constants.ts";
 import type { Scope } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
 import { ConfigError, type Finding } from "./config-error.ts";

@@ -6,7 +6,7 @@ import { readConfigFile } from "./bounded-file.ts";
 import { ConfigError, type Finding, fileProblem, type Problem } from "./config-error.ts";
 import { onDemand } from "./on-demand.ts";
 import { secretBounds } from "./operator-file.ts";
-import { type Draft, RULES } from "./rules.ts";
+import type { Draft } from "./rules.ts";
 import { decodeFile, guideTo, keepDecoded } from "./schema/files.ts";
 import { secretsStayInBounds } from "./secrets/secret-rules.ts";
 import type { Labels } from "./selection/selector.ts";
@@ -22,6 +22,7 @@ const messageFiles = onDemand<typeof import("./tenant-files/message-files.ts")>(
   import.meta.url,
   "./tenant-files/message-files",
 );
+const rules = onDemand<typeof import("./rules.ts")>(import.meta.url, "./rules");
 const tenantSchema = onDemand<typeof import("./schema/schema.ts")>(import.meta.url, "./schema/schema");
 
 /** A tenant with the markets that its files declare. */
@@ -113,13 +114,14 @@ function checkTenantFile(text: string, file: string): CheckedTenant {
       source,
     };
 
-  const { data, findings = [] } = decodeFile("tenant", source);
+  const { data, findings = [], isKnown } = decodeFile("tenant", source);
   const draft: Draft = data ?? soundSections(source.value);
   const misplaced = tenantIsItsFolder(draft, tenant);
   findings.push(
     // The secrets are checked only if the file belongs to the folder's tenant.
     ...(misplaced.length > 0 ? misplaced : secretsStayInBounds(draft, { directory, tenant, bounds })),
-    ...RULES.flatMap((rule) => rule(draft)),
+    // What is known kept the rules when it was read: they depend on nothing but the draft.
+    ...(isKnown ? [] : rules().RULES.flatMap((rule) => rule(draft))),
     ...anchorFilesAreTheirOwn(draft, file, source),
   );
   if (!data || findings.length > 0) return { draft, problems: source.problems(findings), source };

@@ -99,6 +99,11 @@ export class Api {
     return this.#sendAsUser("/embed/data/portfolio");
   }
 
+  /** What the user may do in a market, and everything that stands against it. */
+  eligibility(marketId: string): Promise<WireResult<"getEligibility">> {
+    return this.#sendAsUser(`/v1/eligibility?${new URLSearchParams({ marketId })}`);
+  }
+
   /** @param key the same for each attempt at one write, so that the write executes once */
   post<Result>(path: string, input: object, key?: string): Promise<Result> {
     return this.#sendAsUser(path, input, key === undefined ? {} : { "idempotency-key": key });

@@ -22,6 +22,11 @@ export function loggedEntry(entry: { type: string; payload: object; ts: string }
   return { type, payload, ts, at: decidedAt === undefined ? ts : Date.parse(decidedAt) } as LoggedEntry;
 }
 
+/** A row, or a total of transfers from one account to another. */
+export type RowsPart =
+  | readonly [kind: "row", write: RowWrite]
+  | readonly [kind: "moved", debit: string, credit: string, amountMicro: bigint];
+
 /** All rows of a tenant in memory, in the form that the engine reads. */
 export class LoggedRows implements Reader {
   readonly #rows = new RowMap<Tables[Table]>();
@@ -47,8 +52,7 @@ export class LoggedRows implements Reader {
   /** A copy of the rows that changes independently. */
   copy(): LoggedRows {
     const copy = new LoggedRows();
-    for (const table of this.#rows.tables())
-      for (const [key, row] of this.#rows.entries(table)) copy.adopt({ table, key, row } as RowWrite);
+    for (const part of this.parts()) if (part[0] === "row") copy.restore(part);
     return copy;
   }
 
@@ -71,6 +75,23 @@ export class LoggedRows implements Reader {
     if (amountMicro === 0n) return;
     this.#add(debit, -amountMicro);
     this.#add(credit, amountMicro);
+    this.#total(debit, credit, amountMicro);
+  }
+
+  /** All rows and totals, from which `restore` makes equal ones. */
+  *parts(): Generator<RowsPart> {
+    for (const table of this.#rows.tables())
+      for (const [key, row] of this.#rows.entries(table)) yield ["row", { table, key, row } as RowWrite];
+    for (const [debit, credits] of this.#moved)
+      for (const [credit, amountMicro] of credits) yield ["moved", debit, credit, amountMicro];
+  }
+
+  restore(part: RowsPart): void {
+    if (part[0] === "row") this.adopt(part[1]);
+    else this.#total(part[1], part[2], part[3]);
+  }
+
+  #total(debit: string, credit: string, amountMicro: bigint): void {
     const credits = this.#moved.get(debit);
     if (credits) credits.set(credit, (credits.get(credit) ?? 0n) + amountMicro);
     else this.#moved.set(debit, new Map([[credit, amountMicro]]));

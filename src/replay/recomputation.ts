@@ -8,7 +8,7 @@
  *     recomputation.findings;                       // of all entries taken so far
  */
 
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { TREASURY } from "../domain/accounts.ts";
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts";
@@ -16,7 +16,7 @@ import { GENESIS, type SealedLines } from "../domain/audit/chain-walk.ts";
 import { isMapping } from "../domain/json/mapping.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
 import { applyCapital, applyEntry } from "./fold.ts";
-import { type LoggedEntry, LoggedRows, loggedEntry } from "./logged-rows.ts";
+import { type LoggedEntry, LoggedRows, loggedEntry, type RowsPart } from "./logged-rows.ts";
 import type { Problem } from "./problem.ts";
 import { recompute } from "./recompute.ts";
 
@@ -42,6 +42,31 @@ export const OF_APPLY: ReadonlySet<string> = new Set<AuditType>([
   ...(["market.imported", "market.moved"] as const),
 ]);
 
+/** A payment of a provider: the credited user and amount, and the amount taken back. */
+interface Payment {
+  userId: string;
+  creditedMicro: bigint;
+  takenBackMicro: bigint;
+}
+
+/** A piece of a recomputation that contains no objects with methods, so it can be written and read again. */
+export type RecomputationPart =
+  | RowsPart
+  | readonly [kind: "payment", key: string, payment: Payment]
+  | readonly [kind: "byHand", id: string]
+  | readonly [kind: "digest", range: bigint, digest: string]
+  | readonly [kind: "place", place: Place];
+
+/** The fields of a recomputation that do not grow with its tenant. */
+interface Place {
+  at: number;
+  end: ChainPoint;
+  findings: Finding[];
+  running: { range: bigint; lines: string[] } | undefined;
+  unfunded: (Finding & { ts: number }) | undefined;
+  settled: { marketId: string; status: string } | undefined;
+}
+
 /** A log recomputed up to an entry. */
 export class Recomputation {
   /** The tables' contents after the entries. */
@@ -52,15 +77,14 @@ export class Recomputation {
   #end: ChainPoint = GENESIS;
   /** The digests of complete ranges of trades, and below them the current range. */
   readonly #trades = new Map<bigint, string>();
-  #running: { range: bigint; hash: Hash } | undefined;
-  /** Provider payments: the credited user and amount, and the amount taken back. */
-  readonly #payments = new Map<string, { userId: string; creditedMicro: bigint; takenBackMicro: bigint }>();
+  #running: Place["running"];
+  readonly #payments = new Map<string, Payment>();
   /** The ids of credits and debits by operators. */
   readonly #byHand = new Set<string>();
   /** A market that the treasury could not fund, until its apply has stated its capital. */
-  #unfunded: (Finding & { ts: number }) | undefined;
+  #unfunded: Place["unfunded"];
   /** The state found by the last settlement, for the evidence that follows it. */
-  #settled: { marketId: string; status: string } | undefined;
+  #settled: Place["settled"];
 
   /** The last entry taken. */
   get end(): ChainPoint {
@@ -97,7 +121,7 @@ export class Recomputation {
   /** The digests of the lines of trades (see `tradeLine`), by range of their numbers. */
   tradeDigests(): ReadonlyMap<bigint, string> {
     if (!this.#running) return this.#trades;
-    return new Map([...this.#trades, [this.#running.range, this.#running.hash.copy().digest("hex")]]);
+    return new Map([...this.#trades, [this.#running.range, digestOf(this.#running.lines)]]);
   }
 
   #takeEntry(seq: bigint, entry: LoggedEntry): void {
@@ -177,12 +201,49 @@ export class Recomputation {
 
   #digest(seq: bigint, line: string): void {
     const range = seq / TRADES_PER_DIGEST;
-    if (this.#running?.range === range) this.#running.hash.update(`\n${line}`);
+    if (this.#running?.range === range) this.#running.lines.push(line);
     else {
-      if (this.#running) this.#trades.set(this.#running.range, this.#running.hash.digest("hex"));
-      this.#running = { range, hash: createHash("sha256").update(line) };
+      if (this.#running) this.#trades.set(this.#running.range, digestOf(this.#running.lines));
+      this.#running = { range, lines: [line] };
     }
   }
+
+  /** All of it in parts, from which `restore` makes an equal one. */
+  *parts(): Generator<RecomputationPart> {
+    yield* this.rows.parts();
+    for (const [key, payment] of this.#payments) yield ["payment", key, payment];
+    for (const id of this.#byHand) yield ["byHand", id];
+    for (const [range, digest] of this.#trades) yield ["digest", range, digest];
+    const [at, end, findings] = [this.at, this.#end, this.#findings];
+    yield ["place", { at, end, findings, running: this.#running, unfunded: this.#unfunded, settled: this.#settled }];
+  }
+
+  restore(part: RecomputationPart): void {
+    switch (part[0]) {
+      case "payment":
+        this.#payments.set(part[1], part[2]);
+        break;
+      case "byHand":
+        this.#byHand.add(part[1]);
+        break;
+      case "digest":
+        this.#trades.set(part[1], part[2]);
+        break;
+      case "place": {
+        const { at, end, findings, running, unfunded, settled } = part[1];
+        this.at = at;
+        [this.#end, this.#findings, this.#running] = [end, findings, running];
+        [this.#unfunded, this.#settled] = [unfunded, settled];
+        break;
+      }
+      default:
+        this.rows.restore(part);
+    }
+  }
+}
+
+function digestOf(lines: readonly string[]): string {
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
 }
 
 /** The parsed payload; an empty object for text that is not a JSON object. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { HTTPMethod } from "h3";
+import type { InboundEndpoint } from "../contract/constants.ts";
 import type { Operation } from "../contract/operation.ts";
 import { type OperationId, operations } from "../contract/operations.ts";
-import type { InboundEndpoint } from "../contract/resources/webhooks.ts";
 import type { OperationScope } from "../domain/access/scopes.ts";
 import type { SignatureFault } from "../domain/access/signature-faults.ts";
 import { Fault, invariant } from "../domain/fault.ts";

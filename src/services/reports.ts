@@ -15,7 +15,7 @@ import {
   sumRefunds,
 } from "../queries/reports.ts";
 import { readHedgeBook } from "../queries/traders/hedges.ts";
-import { listOpenPositionsOf } from "../queries/traders/positions.ts";
+import { listHeldMarkets } from "../queries/traders/positions.ts";
 import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
 import { readPolicy } from "./configuration/policy.ts";
 import type { ServiceContext } from "./context.ts";
@@ -79,14 +79,15 @@ async function traders(
   { pool }: ServiceContext,
   { periodDays }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
-  const { rows, totals, sellPnl } = await pool.snapshot(async (sql) => {
-    const results = await listTraderResults(sql, await readPeriodStart(sql, periodDays), MAX_TRADERS);
+  const { rows, totals, holdings } = await pool.snapshot(async (sql) => {
+    const startMs = await readPeriodStart(sql, periodDays);
+    const results = await listTraderResults(sql, startMs, MAX_TRADERS);
     const leaders = results.traders.map(({ traderId }) => traderId);
-    return { rows: results.traders, totals: results.totals, sellPnl: await readSellPnl(sql, leaders) };
+    return { rows: results.traders, totals: results.totals, holdings: await readHoldings(sql, leaders, startMs) };
   });
   return {
     periodDays,
-    traders: rows.map((row) => ({ ...traderView(row), sellPnl: sellPnl.get(row.traderId) ?? 0n })),
+    traders: rows.map((row) => traderView(row, holdings.get(row.traderId))),
     totals: {
       traders: totals.traders,
       trades: totals.trades,
@@ -96,30 +97,46 @@ async function traders(
   };
 }
 
-/** The proceeds of selling all shares of each user, less their cost, position by position. */
-async function readSellPnl(sql: ReadSql, traderIds: string[]): Promise<Map<string, bigint>> {
-  if (traderIds.length === 0) return new Map();
-  const [{ value: policy }, positions] = await Promise.all([readPolicy(sql), listOpenPositionsOf(sql, traderIds)]);
-  const results = new Map<string, bigint>();
-  for (const position of positions) {
-    const { traderId, side, sharesMicro, costMicro } = position;
-    const gain = sellValueOf(position, position, side, sharesMicro, policy.feeBps) - costMicro;
-    results.set(traderId, (results.get(traderId) ?? 0n) + gain);
-  }
-  return results;
+interface Holdings {
+  /** The number of markets traded within the period. */
+  markets: number;
+  /** The proceeds of selling all shares, less their cost, position by position. */
+  sellPnlMicro: bigint;
 }
 
-function traderView(row: TraderResult): Omit<Result<"getTradersReport">["traders"][number], "sellPnl"> {
-  const { traderId, volumeMicro, trades, markets, settledPositions, wins, realizedMicro, unrealizedMicro } = row;
+async function readHoldings(sql: ReadSql, traderIds: string[], startMs: number): Promise<Map<string, Holdings>> {
+  if (traderIds.length === 0) return new Map();
+  const [{ value: policy }, markets] = await Promise.all([readPolicy(sql), listHeldMarkets(sql, traderIds, startMs)]);
+  const found = new Map(traderIds.map((id): [string, Holdings] => [id, { markets: 0, sellPnlMicro: 0n }]));
+  for (const { positions, isOpen, ...market } of markets) {
+    // A trader may have traded both sides of the market.
+    const recent = new Set<string>();
+    for (const { traderId, side, sharesMicro, costMicro, isRecent } of positions) {
+      if (isRecent) recent.add(traderId);
+      const holdings = found.get(traderId);
+      if (holdings && isOpen && sharesMicro > 0n)
+        holdings.sellPnlMicro += sellValueOf(market, market, side, sharesMicro, policy.feeBps) - costMicro;
+    }
+    for (const traderId of recent) {
+      const holdings = found.get(traderId);
+      if (holdings) holdings.markets += 1;
+    }
+  }
+  return found;
+}
+
+function traderView(row: TraderResult, holdings: Holdings | undefined): Result<"getTradersReport">["traders"][number] {
+  const { traderId, volumeMicro, trades, settledPositions, wins, realizedMicro, unrealizedMicro } = row;
   return {
     userId: traderId,
     volume: volumeMicro,
     trades,
-    markets,
+    markets: holdings?.markets ?? 0,
     winRate: settledPositions === 0 ? null : roundPrice(wins / settledPositions),
     realizedPnl: realizedMicro,
     unrealizedPnl: unrealizedMicro,
     totalPnl: realizedMicro + unrealizedMicro,
+    sellPnl: holdings?.sellPnlMicro ?? 0n,
   };
 }
 

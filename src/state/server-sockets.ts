@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readdirSync, realpathSync } from "node:fs";
 import { chmod, lchown, lstat, mkdir, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -26,7 +25,8 @@ const OTHERS = 0o077;
 
 /** Twelve hex digits that stand for a path where the path itself would be too long. */
 export function shortHash(path: string): string {
-  return createHash("sha256").update(path).digest("hex").slice(0, 12);
+  // Few paths are too long, and loading the module takes 4 ms of each command.
+  return process.getBuiltinModule("node:crypto").createHash("sha256").update(path).digest("hex").slice(0, 12);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { endStart, heapEnvironment, nurseryMb } from "../../src/app/serve/heap.ts";
+import { endStart, heapEnvironment, limitHeap, nurseryMb, nurseryOptions } from "../../src/app/serve/heap.ts";
+import { processEnvironment } from "../../src/config/environment.ts";
 import { DEFAULT_MEMORY_MB } from "../../src/config/schema/server-limits.ts";
 
 const GIB = 2 ** 30;
@@ -52,4 +53,23 @@ test.each([
 ])("a server does without a compile cache unless the environment names its directory: %o", (directory, disabled) => {
   vi.stubEnv("NODE_COMPILE_CACHE", directory);
   expect(heapEnvironment().NODE_DISABLE_COMPILE_CACHE).toBe(disabled);
+});
+
+test("programs that a server starts do not inherit the server's settings of glibc, but those of the operator", () => {
+  const names = ["MALLOC_ARENA_MAX", "GLIBC_TUNABLES"];
+  for (const name of names) vi.stubEnv(name, undefined);
+  const own = heapEnvironment();
+  // The process as it is after it has replaced itself.
+  vi.stubEnv("NODE_OPTIONS", nurseryOptions(DEFAULT_MEMORY_MB).join(" "));
+  const inherited = (environment: Record<string, string>) => {
+    for (const name of names) vi.stubEnv(name, environment[name]);
+    limitHeap(() => []);
+    return processEnvironment().GLIBC_TUNABLES;
+  };
+  expect(own.GLIBC_TUNABLES).toBe("glibc.malloc.mmap_threshold=32768");
+  expect(inherited(own)).toBeUndefined();
+  const asked = "glibc.malloc.top_pad=65536";
+  vi.stubEnv("GLIBC_TUNABLES", asked);
+  expect(heapEnvironment().GLIBC_TUNABLES).toBe(asked);
+  expect(inherited({ GLIBC_TUNABLES: asked })).toBe(asked);
 });

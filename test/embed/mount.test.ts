@@ -56,7 +56,7 @@ test.each(["market", "markets", "portfolio"] as const)(
       "/assets/stream.js",
       "/embed/data/portfolio",
       "/embed/stream",
-      ...(view === "market" ? ["/v1/quote"] : []),
+      ...(view === "market" ? ["/v1/eligibility"] : []),
     ];
     await expect
       .poll(() =>

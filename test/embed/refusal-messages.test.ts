@@ -55,21 +55,21 @@ describe("who may not trade is told before the first press, and the way out is t
     const { page, frame, requests } = opened;
     await impose();
     // It is asked once for each user, and again when the page hands a token.
-    const quotes = () => requests.filter((path) => path === "/v1/quote").length;
-    const before = quotes();
+    const count = (path: string, among = requests) => among.filter((each) => each === path).length;
+    const before = count("/v1/quote");
     await page.evaluate(`window.token = ${JSON.stringify(await userToken({ jti: code }))}; embeds[0].refreshToken()`);
     // Who passed is not asked about again: what changed for them since, a press finds out.
     await part(frame, "submit").click();
     await expect.poll(() => refusal(opened)).toMatch(words);
     expect(await part(frame, "submit").isDisabled()).toBe(true);
-    expect(quotes()).toBe(before + 1);
+    expect(count("/v1/quote")).toBe(before + 1);
     expect((await refusals(opened)).at(-1)).toEqual([code, "quote"]);
     const fresh = await openMarket({}, "usr_1");
     await expect.poll(() => refusal(fresh)).toMatch(words);
     expect(await part(fresh.frame, "submit").isDisabled()).toBe(true);
     expect(await part(fresh.frame, "submit").getAttribute("aria-disabled")).toBeNull();
     expect(await refusals(fresh)).toEqual([[code, "before"]]);
-    expect(fresh.requests.filter((path) => path.startsWith("/v1/quote"))).toHaveLength(1);
+    expect([count("/v1/eligibility", fresh.requests), count("/v1/quote", fresh.requests)]).toEqual([1, 0]);
     const wayOut = part(fresh.frame, "way-out");
     expect(await wayOut.count()).toBe(action === undefined ? 0 : 1);
     if (action !== undefined) {
@@ -107,6 +107,15 @@ describe("who may not trade is told before the first press, and the way out is t
       await part(opened.frame, "change-order").click();
     },
   );
+
+  test("a cap on open positions that the first amount exceeds is told before the first press", async () => {
+    await setPolicy({ maxUserExposureUsd: 10 })();
+    const capped = await openMarket({}, "usr_2");
+    await expect.poll(() => refusal(capped)).toMatch(/over your limit of \$10\.00/);
+    expect(await refusals(capped)).toEqual([["EXPOSURE_EXCEEDED", "before"]]);
+    await setPolicy({ maxUserExposureUsd: 10_000 })();
+    await capped.close();
+  });
 
   test("an empty wallet is told at once, and money is offered", async () => {
     const poor = await openMarket({}, "usr_poor");

@@ -6,6 +6,8 @@ import { marketOf, openWorld, saleOf, tradeOf, usd, type World } from "./world.t
 const anyMarketId = fc.constantFrom("m1", "m2", "m3");
 export const anyTrader = fc.constantFrom("ann", "bob", "cat");
 
+const anyFraction = fc.constantFrom("0.000001" as const, "0.4" as const, "0.666667" as const);
+
 /** Few names and many collisions: commands meet markets and traders in every state. */
 const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   {
@@ -63,7 +65,29 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant("resumeMarket" as const), marketId: anyMarketId }) },
   {
     weight: 1,
-    arbitrary: fc.record({ type: fc.constant("settleMarket" as const), marketId: anyMarketId, outcome: anySide }),
+    arbitrary: fc.record({
+      type: fc.constant("settleMarket" as const),
+      marketId: anyMarketId,
+      outcome: fc.oneof(anySide, anyFraction),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("voidMarket" as const),
+      marketId: anyMarketId,
+      reason: fc.constant("called off"),
+      maxTreasuryMicro: fc.oneof(fc.constant(0n), magnitude(6, 12)),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("correctMarket" as const),
+      marketId: anyMarketId,
+      outcome: fc.oneof(anySide, anyFraction, fc.constant("void" as const)),
+      reason: fc.constant("the final report"),
+    }),
   },
   {
     weight: 1,
@@ -81,7 +105,7 @@ export const anyStep = fc.record({
 
 /** Two markets and some money, so that most commands find something to do. */
 export function startedWorld(): World {
-  const world = openWorld({ feeBps: 37 });
+  const world = openWorld({ feeBps: 37 }, { resolution: { correctionHours: 1 } });
   world.run(marketOf({ id: "m1", kind: "cpmm", p0Ppm: 500_000 }));
   world.run(marketOf({ id: "m2", kind: "lmsr", p0Ppm: 123_456 }));
   for (const traderId of ["ann", "bob"])

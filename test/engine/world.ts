@@ -116,11 +116,10 @@ export class World implements Reader {
 }
 
 /** A tenant with a hundred thousand dollars of capital, no fee, KYC not needed, and wide limits. */
-export function openWorld(policy: Partial<Policy> = {}): World {
+export function openWorld(policy: Partial<Policy> = {}, sections: object = {}): World {
   const world = new World();
-  world.run(
-    configOf({ policy: { ...DEFAULT_POLICY, feeBps: 0, maxTradeUsd: 1e6, maxUserExposureUsd: 1e6, ...policy } }),
-  );
+  const wide = { ...DEFAULT_POLICY, feeBps: 0, maxTradeUsd: 1e6, maxUserExposureUsd: 1e6, ...policy };
+  world.run(configOf({ policy: wide, document: canonicalJson({ policy: wide, ...sections }) }));
   return world;
 }
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import type { Prints } from "../../src/cli/output/fields.ts";
+import type { Prints } from "../../src/cli/output/prints.ts";
 import { NOUNS } from "../../src/cli/registry.ts";
 
 /** A command of the program, and what it declares that it prints; null where it prints no data. */

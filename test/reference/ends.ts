@@ -1,5 +1,5 @@
 import { EXIT_MEANINGS } from "../../src/cli/errors.ts";
-import { isRead, type Prints } from "../../src/cli/output/fields.ts";
+import { isRead, type Prints } from "../../src/cli/output/prints.ts";
 import { operations } from "../../src/contract/operations.ts";
 import { type FaultCode, faultFacts } from "../../src/domain/fault.ts";
 import { refusalsOf } from "../../src/server/openapi/openapi-refusals.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Prints } from "../../src/cli/output/fields.ts";
+import type { Prints } from "../../src/cli/output/prints.ts";
 import type { JsonSchema } from "../../src/config/schema/json-schema.ts";
 import { type FileKey, keysOfSchema } from "../../src/config/schema/schema-keys.ts";
 import { operations } from "../../src/contract/operations.ts";

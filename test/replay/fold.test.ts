@@ -6,6 +6,7 @@ import { Fault } from "../../src/domain/fault.ts";
 import { decimalFromMicro, microFromDecimal } from "../../src/domain/money.ts";
 import type { Command } from "../../src/engine/commands.ts";
 import type { Table } from "../../src/engine/rows.ts";
+import { pack, unpack } from "../../src/replay/packed.ts";
 import { Recomputation } from "../../src/replay/recomputation.ts";
 import { anySide, magnitude, runs } from "../domain/random.ts";
 import { anyStep, anyTrader, isAsked, startedWorld } from "../engine/histories.ts";
@@ -84,7 +85,7 @@ function sealed(log: World["log"]): SealedLines[] {
 }
 
 const ALL: Table[] = [
-  ...(["account", "market", "marketState", "marketKey", "position", "portfolio", "trader"] as const),
+  ...(["account", "market", "marketState", "marketEnd", "marketKey", "position", "portfolio", "trader"] as const),
   ...(["withdrawal", "tenant", "watch", "assessment", "apiKey", "revocation", "freeze"] as const),
 ];
 
@@ -118,6 +119,32 @@ test("after every entry of any history the log alone gives the rows that the eng
     runs(60),
   );
   expect(entries).toBeGreaterThan(1000);
+});
+
+test("a packed recomputation of any history goes on like one that was never packed", async () => {
+  let parts = 0;
+  const all = (recomputation: Recomputation) => [...recomputation.parts()];
+  await fc.assert(
+    fc.asyncProperty(anyHistory, fc.nat(), async (steps, cut) => {
+      const world = startedWorld();
+      runAll(world, steps);
+      const log = sealed(world.log);
+      const [one, other] = [new Recomputation(), new Recomputation()];
+      const place = cut % (log.length + 1);
+      one.take(log.slice(0, place));
+      other.take(log.slice(0, place));
+      const unpacked = await unpack(await pack(other));
+      expect(all(unpacked)).toStrictEqual(all(one));
+      for (const recomputation of [one, unpacked]) recomputation.take(log.slice(place));
+      expect(all(unpacked)).toStrictEqual(all(one));
+      expect(unpacked.tradeDigests()).toEqual(one.tradeDigests());
+      for (const [id] of one.rows.of("market"))
+        expect(unpacked.rows.get("holders", id)).toEqual(one.rows.get("holders", id));
+      parts += all(one).length;
+    }),
+    runs(40),
+  );
+  expect(parts).toBeGreaterThan(1000);
 });
 
 /** One that most often finds a market and the money. */

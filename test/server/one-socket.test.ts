@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { connect, createServer, type Server } from "node:net";
 import { isUnsafePort } from "get-port-please";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
@@ -34,6 +35,12 @@ test("the server itself gets the connections of the port that listhen opened, an
   await listening.close();
   expect(await answers(listening.port)).toBe(false);
   expect(await start(listening.port)).toMatchObject({ port: listening.port });
+});
+
+test("a port is opened without listhen's library for certificates", async () => {
+  await start();
+  const loaded = Object.keys(createRequire(import.meta.url).cache);
+  expect(loaded.filter((path) => path.includes("/node-forge/"))).toEqual([]);
 });
 
 test("a port in use, and an address of another machine, are refused with the reason", async () => {

@@ -5,7 +5,7 @@ import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf, secretPlaces } from "../../config/secrets/secret-places.ts";
 import { fingerprint, resolveSecret } from "../../config/secrets/secrets.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/constants.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
 import { type Finding, fail, ok, skipped, warn } from "./check.ts";

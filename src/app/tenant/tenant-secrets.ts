@@ -3,7 +3,7 @@ import { environmentPrefix } from "../../config/environment.ts";
 import type { SecretReference } from "../../config/schema/scalars.ts";
 import { inboundSecretsOf, kindOf, secretPlaces, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
 import { describeReference, fingerprint } from "../../config/secrets/secrets.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/constants.ts";
 import { hashApiKey, keyFingerprint } from "../../domain/access/api-key.ts";
 import { auditKey } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";

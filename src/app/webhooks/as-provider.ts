@@ -4,7 +4,7 @@ import { connectionFailure, faultFrom } from "../../client/http-answer.ts";
 import { formatPath } from "../../config/config-error.ts";
 import { destinationName } from "../../config/secrets/secret-destinations.ts";
 import { inboundSecretsOf, type SecretList, sharedInboundSecrets } from "../../config/secrets/secret-places.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/constants.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";

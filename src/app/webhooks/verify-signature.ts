@@ -1,6 +1,6 @@
 import { formatPath } from "../../config/config-error.ts";
 import { inboundSecretsOf } from "../../config/secrets/secret-places.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/constants.ts";
 import { SIGNATURE_FAULTS } from "../../domain/access/signature-faults.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";

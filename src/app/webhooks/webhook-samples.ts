@@ -1,4 +1,4 @@
-import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import type { InboundEndpoint } from "../../contract/constants.ts";
 import { Fault } from "../../domain/fault.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";
 import { nearest } from "../../domain/nearest.ts";

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
+import { USER_STATES } from "../../contract/constants.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { UserState } from "../../contract/resources/users.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isoTime, wallClockMs } from "../../domain/time/clock.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
@@ -43,7 +43,7 @@ const userList = defineList({
   takes: (command) =>
     command
       .option("--q <text>", "only ids with this text", identifier)
-      .addOption(new Option("--state <state>", "only users in this state").choices(UserState.options))
+      .addOption(new Option("--state <state>", "only users in this state").choices(USER_STATES))
       .option("--min-score <n>", "only users with at least this suitability score", wholeNumber)
       .option("--max-score <n>", "only users with at most this suitability score", wholeNumber)
       .option("--jurisdiction <code>", "only users of this jurisdiction, such as GB", identifier)

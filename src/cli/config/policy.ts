@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { MAX_POLICY_TTL_SEC } from "../../contract/constants.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";

@@ -1,7 +1,8 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { IDEMPOTENCY_KEY, type RelativeTimes } from "../../domain/access/idempotency.ts";
+import type { RelativeTimes } from "../../domain/access/idempotency.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/access/idempotency-key.ts";
 import { NOT_KEPT, parseLossless, pathOfNumberText } from "../../domain/json/exact-json.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { parseJson } from "../../domain/json/parse-json.ts";

@@ -4,8 +4,8 @@ import { openWorkspace, type Workspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { EXIT, type ExitCode, Interrupted } from "../errors.ts";
-import { isRead, type Prints } from "../output/fields.ts";
 import type { OutputOptions } from "../output/output.ts";
+import { isRead, type Prints } from "../output/prints.ts";
 import { printTogether, TenantOutput } from "../output/tenant-output.ts";
 import { namesIn, type SelectorOptions } from "./selector-option.ts";
 

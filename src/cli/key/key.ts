@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { OperatorTenant } from "../../app/tenant/operator-tenant.ts";
 import type { FileSecret } from "../../app/tenant/tenant-secrets.ts";
+import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/constants.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
-import { INBOUND_ENDPOINTS, type InboundEndpoint } from "../../contract/resources/webhooks.ts";
 import { normalRange } from "../../domain/access/networks.ts";
 import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";

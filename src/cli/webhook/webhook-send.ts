@@ -12,7 +12,7 @@ import {
 } from "../../app/webhooks/as-provider.ts";
 import { type ReceivedWebhook, SCHEME_NAMES, verifyWebhook } from "../../app/webhooks/verify-signature.ts";
 import { SAMPLE_EVENTS, sampleFields, sampleWebhook } from "../../app/webhooks/webhook-samples.ts";
-import { INBOUND_ENDPOINTS } from "../../contract/resources/webhooks.ts";
+import { INBOUND_ENDPOINTS } from "../../contract/constants.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { CommandModule } from "../command.ts";

@@ -5,8 +5,8 @@ import type { FileData, FileKind } from "./file-schemas.ts";
 import { SchemaGuide } from "./schema-guide.ts";
 
 type Decoded<Kind extends FileKind> =
-  | { data: FileData[Kind]; findings?: undefined }
-  | { data?: undefined; findings: Finding[] };
+  | { data: FileData[Kind]; findings?: undefined; isKnown: boolean }
+  | { data?: undefined; findings: Finding[]; isKnown: false };
 
 const fileSchemas = onDemand<typeof import("./file-schemas.ts")>(import.meta.url, "./file-schemas");
 
@@ -26,7 +26,8 @@ export function decodeFile<Kind extends FileKind>(
   { value, sha256 }: { value: unknown; sha256: string },
 ): Decoded<Kind> {
   const known = recall(kind, sha256);
-  return (known ? { data: known.value } : fileSchemas().decodeAs(kind, value, guideTo(kind))) as Decoded<Kind>;
+  const decoded = known ? { data: known.value } : fileSchemas().decodeAs(kind, value, guideTo(kind));
+  return { ...decoded, isKnown: known !== undefined } as Decoded<Kind>;
 }
 
 /** Keeps the decoded value of a file without mistakes for later commands. */

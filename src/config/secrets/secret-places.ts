@@ -1,4 +1,4 @@
-import type { InboundEndpoint } from "../../contract/resources/webhooks.ts";
+import type { InboundEndpoint } from "../../contract/constants.ts";
 import { formatPath, type Path } from "../config-error.ts";
 import { isAnchorPlace } from "../schema/anchor-places.ts";
 import type { SecretReference } from "../schema/scalars.ts";

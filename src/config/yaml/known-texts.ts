@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wri
 import module from "node:module";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { deserialize, serialize } from "node:v8";
 
 /** The most files; the oldest go first. */
 const MOST_FILES = 1000;
@@ -33,7 +32,7 @@ export function recall(kind: string, sha256: string): { value: unknown } | undef
     // A machine that stopped may leave half of a file.
     if (!digest(bytes).equals(content.subarray(0, DIGEST_BYTES))) return undefined;
     kept.add(name);
-    return { value: deserialize(bytes) };
+    return { value: JSON.parse(bytes.toString()) };
   } catch {
     return undefined;
   }
@@ -51,9 +50,10 @@ export function keep(kind: string, sha256: string, value: unknown): void {
   kept.add(name);
   writes += 1;
   try {
-    const bytes = serialize(value);
+    const json = JSON.stringify(value);
+    const bytes = Buffer.from(json);
     // Only plain data comes back as it was.
-    if (bytes.length > MOST_BYTES || !isDeepStrictEqual(deserialize(bytes), value)) return;
+    if (bytes.length > MOST_BYTES || !isDeepStrictEqual(JSON.parse(json), value)) return;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     removeOldest(folder);
     const file = join(folder, name);

@@ -219,9 +219,6 @@ export const PolicyImpact = z
   })
   .meta({ id: "PolicyImpact" });
 
-/** The longest override. Rules that must last longer belong in the tenant file. */
-export const MAX_POLICY_TTL_SEC = 30 * 86_400;
-
 const { operatorRead, operatorChange } = operationsUnder("operations");
 
 export const policyOperations = {

@@ -3,6 +3,7 @@ import { USER_ACTIONS } from "../../domain/fault.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { placeOf, problemOfCountry, UNREADABLE_PLACE } from "../../domain/policy/jurisdictions.ts";
 import { KYC_STATES } from "../../domain/trader.ts";
+import { USER_STATES } from "../constants.ts";
 import { operationsUnder } from "../operation.ts";
 import {
   line,
@@ -18,7 +19,7 @@ import {
 } from "../scalars.ts";
 import { Wallet } from "./wallets.ts";
 
-export const UserState = z.enum([...KYC_STATES, "restricted"]).meta({ id: "UserState" });
+export const UserState = z.enum(USER_STATES).meta({ id: "UserState" });
 const UserRef = z.object({ id: UserId });
 
 export const User = z

@@ -2,10 +2,6 @@ import { z } from "zod";
 import { MarketId, MarketKind, Outcome, Price, Question, SettledOutcome, Timestamp, Usd, UserId } from "../scalars.ts";
 import { fillFields, HedgeRef, NumericOutcome } from "./trading.ts";
 
-/** Endpoints for webhooks in our own format. Each may have its own secrets. */
-export const INBOUND_ENDPOINTS = ["kyc", "payments", "oracle"] as const;
-export type InboundEndpoint = (typeof INBOUND_ENDPOINTS)[number];
-
 /** `v2` (Standard Webhooks) signs the time too; `any` also accepts the older `X-Signature`. */
 export const INBOUND_SCHEMES = ["any", "v2"] as const;
 export type InboundScheme = (typeof INBOUND_SCHEMES)[number];

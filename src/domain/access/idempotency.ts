@@ -30,9 +30,6 @@ export function keyDigits({ caller, key }: Pick<Idempotency, "caller" | "key">):
   return createHash("sha256").update(`pmctl-keyed-id-v1\n${caller}\n${key}`).digest("hex").slice(0, 28);
 }
 
-/** The allowed form of an `Idempotency-Key`. */
-export const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
-
 /** The form of a fingerprint, which identifies a request instead of its body. */
 export const FINGERPRINT = /^[0-9a-f]{64}$/;
 

@@ -1,14 +1,12 @@
-import { Refused } from "../api.ts";
+import type { WireResult } from "../../contract/operations.ts";
 
-/** A refusal of who the user is, or that there is none. */
-export type Verdict = Refused | "passes";
+/** What the server says of a user's purchases. The reasons of a market are those of the market that was asked about. */
+export type Eligible = WireResult<"getEligibility">["trade"];
 
 /** What one widget of a browser tells the others of the same publisher about a user. */
 interface Heard {
   user: string;
-  /** Empty for a user who may trade. */
-  code: string;
-  message: string;
+  trade: Eligible;
   /** Milliseconds since the server said it. */
   ageMs: number;
 }
@@ -20,22 +18,17 @@ const FRESH_MS = 10_000;
 const ANSWER_WAIT_MS = 100;
 
 let channel: BroadcastChannel | undefined;
-let latest: (Heard & { at: number }) | undefined;
+type Known = Omit<Heard, "ageMs"> & { at: number };
+let latest: Known | undefined;
 let onHeard = (): void => {};
 
 /**
  * Twenty widgets on a page have one user, whom the server is asked about once: each waits for its turn, asks the others, and
  * the server when none of them knows. Where a browser has no locks (a page without TLS), each asks for itself.
  * @param isRepeat something about the user may have changed: only what is heard from now on counts
- * @param ask asks the server; undefined for a user who may trade
- * @param verdictOf what an answer says about the user, and so to every widget
+ * @throws what `ask` throws; the other widgets do not hear it
  */
-export async function askOnce(
-  user: string,
-  isRepeat: boolean,
-  ask: () => Promise<Refused | undefined>,
-  verdictOf: (refused: Refused | undefined) => Verdict | undefined,
-): Promise<Refused | undefined> {
+export async function askOnce(user: string, isRepeat: boolean, ask: () => Promise<Eligible>): Promise<Eligible> {
   if (!("locks" in navigator)) return ask();
   const since = performance.now();
   const talk = open();
@@ -48,32 +41,27 @@ export async function askOnce(
       });
     }
     const heard = known(user, isRepeat ? since : since - FRESH_MS);
-    if (heard) return heard.code === "" ? undefined : new Refused(heard.code, heard.message);
-    const refused = await ask();
-    const verdict = verdictOf(refused);
-    if (verdict !== undefined) {
-      const { code, message } = verdict === "passes" ? { code: "", message: "" } : verdict;
-      latest = { user, code, message, ageMs: 0, at: performance.now() };
-      tell(talk, latest);
-    }
-    return refused;
+    if (heard) return heard.trade;
+    latest = { user, trade: await ask(), at: performance.now() };
+    tell(talk, latest);
+    return latest.trade;
   });
 }
 
 /** What was said of a user at this time or later, by the clock of `performance.now`. */
-function known(user: string, since: number): Heard | undefined {
+function known(user: string, since: number): Known | undefined {
   return latest?.user === user && latest.at >= since ? latest : undefined;
 }
 
-function tell(talk: BroadcastChannel, { user, code, message, at }: Heard & { at: number }): void {
-  talk.postMessage({ user, code, message, ageMs: performance.now() - at } satisfies Heard);
+function tell(talk: BroadcastChannel, { user, trade, at }: Known): void {
+  talk.postMessage({ user, trade, ageMs: performance.now() - at } satisfies Heard);
 }
 
 function open(): BroadcastChannel {
   if (channel) return channel;
   const opened = new BroadcastChannel(NAME);
   opened.onmessage = ({ data }: MessageEvent<Heard | Pick<Heard, "user">>) => {
-    if ("code" in data) {
+    if ("trade" in data) {
       latest = { ...data, at: performance.now() - data.ageMs };
       onHeard();
     } else if (latest && known(data.user, performance.now() - FRESH_MS)) tell(opened, latest);

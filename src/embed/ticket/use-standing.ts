@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Api, Refused } from "../api.ts";
+import { usdFromMicro } from "../../domain/money.ts";
+import { Refused } from "../api.ts";
 import type { Viewer } from "../state/viewer.ts";
-import { isOfTheUser, mayHaveHappened, saysNothing } from "../words.ts";
-import { askQuote, type Order } from "./orders.ts";
-import { askOnce, type Verdict } from "./shared-standing.ts";
+import { isOfTheUser } from "../words.ts";
+import type { Order } from "./orders.ts";
+import { askOnce, type Eligible } from "./shared-standing.ts";
 
 /** Whether the user may trade at all. */
 export interface Standing {
@@ -22,8 +23,8 @@ export interface StandingOptions {
 }
 
 /**
- * Asks the server for a quote once for each user, so that the ticket shows a refusal of the user before the first press. It asks
- * again when the page around hands a token, because the user may have been verified meanwhile. A quote costs one request.
+ * Asks the server once for each user what the user may do, so that the ticket shows a refusal of the user before the first press. It
+ * asks again when the page around hands a token, because the user may have been verified meanwhile.
  */
 export function useStanding({ viewer, order, onLimit }: StandingOptions): Standing {
   const { api, bridge, user, handed } = viewer;
@@ -36,19 +37,21 @@ export function useStanding({ viewer, order, onLimit }: StandingOptions): Standi
     let isDropped = false;
     const isRepeat = asked.current === user;
     asked.current = user;
-    askOnce(user, isRepeat, () => refusalOf(api, order), verdictOf).then((refused) => {
-      const verdict = verdictOf(refused);
-      // An answer that says nothing about the user changes nothing.
-      if (isDropped || verdict === undefined) return;
-      const isBarred = verdict !== "passes";
-      passed.current = isBarred ? undefined : user;
-      setBarred(isBarred ? verdict : undefined);
-      const isLimit = refused?.code === "EXPOSURE_EXCEEDED";
-      if (isLimit) onLimit(refused);
-      // The ticket itself sees every other refusal, such as of the balance or the price.
-      if (refused && (isBarred || isLimit))
-        bridge.tell("refused", { ...told(refused), marketId: order.marketId, stage: "before" });
-    });
+    askOnce(user, isRepeat, async () => (await api.eligibility(order.marketId)).trade).then(
+      (trade) => {
+        if (isDropped) return;
+        const refused = refusalOf(trade, order);
+        const barring = refused && isOfTheUser(refused) ? refused : undefined;
+        passed.current = barring ? undefined : user;
+        setBarred(barring);
+        if (!refused) return;
+        if (!barring) onLimit(refused);
+        const { code, message } = refused;
+        bridge.tell("refused", { code, message, marketId: order.marketId, stage: "before" });
+      },
+      // A failure says nothing about the user, so it changes nothing.
+      () => {},
+    );
     return () => {
       isDropped = true;
     };
@@ -63,19 +66,13 @@ export function useStanding({ viewer, order, onLimit }: StandingOptions): Standi
   };
 }
 
-const told = ({ code, message }: Refused) => ({ code, message });
-
-/** What an answer says about the user; undefined for one that says nothing. */
-function verdictOf(refused: Refused | undefined): Verdict | undefined {
-  if (refused === undefined) return "passes";
-  if (saysNothing(refused) || mayHaveHappened(refused)) return undefined;
-  return isOfTheUser(refused) ? refused : "passes";
-}
-
-/** @returns what the server refuses the order for; undefined for one that it would take */
-function refusalOf(api: Api, order: Order): Promise<Refused | undefined> {
-  return askQuote(api, order).then(
-    () => undefined,
-    (error: unknown) => (error instanceof Refused ? error : undefined),
-  );
+/**
+ * What stands against the user, else the cap that the order would exceed; undefined for neither. The ticket itself sees
+ * every other refusal, such as of the balance or the price.
+ */
+function refusalOf({ reasons, limits }: Eligible, { sizeMicro }: Order): Refused | undefined {
+  const barring = reasons.find(isOfTheUser);
+  if (barring) return new Refused(barring.code, barring.message);
+  if (usdFromMicro(sizeMicro) <= limits.remainingUsd) return undefined;
+  return new Refused("EXPOSURE_EXCEEDED", `The trade would exceed the cap of ${limits.maxExposureUsd} USD`);
 }

@@ -1,10 +1,11 @@
 import { type ChainPoint, payloadOf } from "../../domain/audit/audit-link.ts";
-import { type ChainBreak, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
+import { type ChainBreak, GENESIS, type SealedLines, walkChain } from "../../domain/audit/chain-walk.ts";
 import type { AuditKey } from "../../domain/audit/seal.ts";
 import { upToHead } from "../../ledger/on-record.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { applyEntry } from "../../replay/fold.ts";
 import { LoggedRows, loggedEntry } from "../../replay/logged-rows.ts";
+import { type Packed, pack, unpack } from "../../replay/packed.ts";
 import { OF_APPLY, Recomputation } from "../../replay/recomputation.ts";
 import { readSealedLines } from "../audit.ts";
 import { findEndOfApply, type LogReading, problemOf, readLog } from "../evidence.ts";
@@ -142,11 +143,13 @@ class Pages {
 
 /**
  * A recomputation that a process keeps: each comparison continues where the previous one ended, or starts again if the
- * log is now another one. Comparisons take turns.
+ * log is now another one. Comparisons take turns. Between them the recomputation is packed, because it has every
+ * position of the tenant, and minutes pass without a comparison.
  */
 export class LedgerRecomputation {
   readonly #keys: readonly AuditKey[];
-  #recomputation = new Recomputation();
+  #packed: Packed = [];
+  #end = GENESIS;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(keys: readonly AuditKey[]) {
@@ -161,18 +164,27 @@ export class LedgerRecomputation {
     snapshot: <T>(query: (sql: ReadSql) => PromiseLike<T>) => Promise<T>,
     { full = false, onPage }: { full?: boolean | undefined; onPage?: ReconcileOptions["onPage"] } = {},
   ): Promise<Reconciled> {
+    let recomputation: Recomputation | undefined;
     const compared = this.#turn.then(() =>
       snapshot(async (sql) => {
-        const { end } = this.#recomputation;
+        const end = this.#end;
         const { head, hashes } = await readLog(sql, [end]);
         const goesOn =
           end.seq === 0n || (head !== undefined && head.seq >= end.seq && hashes.get(end.seq) === end.hash);
-        if (full || !goesOn) this.#recomputation = new Recomputation();
-        return recomputeLedger(sql, this.#recomputation, { keys: this.#keys, onPage });
+        recomputation = full || !goesOn ? new Recomputation() : await unpack(this.#packed);
+        return recomputeLedger(sql, recomputation, { keys: this.#keys, onPage });
       }),
     );
-    this.#turn = compared.catch(() => {});
+    const keep = () => recomputation && this.#keep(recomputation);
+    // An interrupted comparison has recomputed a part of the log, too: the next one continues there. If packing failed,
+    // it would continue from the previous packed one, which stays valid.
+    this.#turn = compared.then(keep, keep).catch(() => {});
     return compared;
+  }
+
+  async #keep(recomputation: Recomputation): Promise<void> {
+    this.#packed = await pack(recomputation);
+    this.#end = recomputation.end;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Side } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import type { MarketEnd } from "../../engine/rows.ts";
-import { bigint, json, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
+import { bigint, flag, json, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { POLICY_COLUMNS } from "../../ledger/tables.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
@@ -56,25 +56,64 @@ export async function listOpenPositions(
   return { positions: rows.map(toOpen), stored: rows[0] && toPolicy(rows[0]) };
 }
 
-const toHeld = rowReader({
-  traderId: text(),
-  side: text<Side>(),
-  sharesMicro: bigint(),
-  costMicro: bigint(),
+const toHeldMarket = rowReader({
   ...PRICED,
+  isOpen: flag(),
+  held: text(),
 });
 
-/** The positions of several traders in unsettled markets, unordered. */
-export async function listOpenPositionsOf(sql: ReadSql, traderIds: string[]): Promise<ReturnType<typeof toHeld>[]> {
+/** A position of one of several traders. */
+export interface HeldPosition {
+  traderId: string;
+  side: Side;
+  sharesMicro: bigint;
+  costMicro: bigint;
+  /** Whether the trader has traded it within the period. */
+  isRecent: boolean;
+}
+
+/** A market with positions, and what is needed to price them. */
+export interface HeldMarket extends Omit<ReturnType<typeof toHeldMarket>, "held"> {
+  positions: HeldPosition[];
+}
+
+/**
+ * The positions of several traders by market, unordered: open holdings, and what was traded since `startMs`. The
+ * positions of a market are one text, because reading a row of the driver for each of 10,000 costs more than the query.
+ */
+export async function listHeldMarkets(
+  sql: ReadSql,
+  traderIds: readonly string[],
+  startMs: number,
+): Promise<HeldMarket[]> {
+  const isRecent = sql`p.day >= ${startMs}::bigint`;
   const rows = await sql`
-    select p.trader_id, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)}
-      from position p
-      join market m on m.id = p.market_id
-      join book b on b.market_id = p.market_id
-     where p.trader_id = any(${textArray(traderIds)}::text[])
-       and b.status <> 'settled'
-       and p.shares_micro > 0`;
-  return rows.map(toHeld);
+    select ${pricedColumns(sql)}, b.status <> 'settled' as is_open, h.held
+      from (
+        select p.market_id,
+               string_agg(t.place || ' ' || p.side || ' ' || p.shares_micro || ' ' || p.cost_micro || ' '
+                            || (${isRecent})::int4, ',') as held
+          from unnest(${textArray(traderIds)}::text[]) with ordinality as t (id, place)
+          join position p on p.trader_id = t.id
+          join book b on b.market_id = p.market_id
+         where ${isRecent} or (p.shares_micro > 0 and b.status <> 'settled')
+         group by p.market_id
+      ) h
+      join market m on m.id = h.market_id
+      join book b on b.market_id = h.market_id`;
+  return rows.map(toHeldMarket).map(({ held, ...market }) => ({
+    ...market,
+    positions: held.split(",").map((each) => {
+      const [place, side, shares, cost, recent] = each.split(" ");
+      return {
+        traderId: traderIds[Number(place) - 1] ?? "",
+        side: side as Side,
+        sharesMicro: BigInt(shares ?? ""),
+        costMicro: BigInt(cost ?? ""),
+        isRecent: recent === "1",
+      };
+    }),
+  }));
 }
 
 const toSettled = rowReader({

@@ -5,7 +5,6 @@ const toResult = rowReader({
   traderId: text(),
   volumeMicro: named("volume", bigint()),
   trades: integer(),
-  markets: integer(),
   /**
    * Positions in markets settled within the period without those voided, and how many of them won: on the winning side,
    * or paid more than they cost by a fraction.
@@ -94,16 +93,9 @@ export async function listTraderResults(
        order by volume desc, trader_id collate "C"
        limit ${limit}
     )
-    select l.trader_id, l.volume::text, l.trades::int4, b.markets::int4, l.positions::int4, l.wins::int4,
-           l.realized::text, l.unrealized::text, l.all_traders::int4, l.all_trades::text, l.all_volume::text,
-           l.all_pnl::text
+    select l.trader_id, l.volume::text, l.trades::int4, l.positions::int4, l.wins::int4, l.realized::text,
+           l.unrealized::text, l.all_traders::int4, l.all_trades::text, l.all_volume::text, l.all_pnl::text
       from leader l
-      -- Counted for the list alone. Found by trader, and not by day, which most positions of a busy tenant share.
-     cross join lateral (
-       select count(distinct market_id) as markets
-         from (select market_id, day from position where trader_id = l.trader_id offset 0) p
-        where ${isRecent}
-     ) b
      order by l.volume desc, l.trader_id collate "C"`;
   const [first] = rows;
   return {

@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { MAX_POLICY_TTL_SEC } from "../../contract/constants.ts";
 import type { Operation } from "../../contract/operation.ts";
-import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
-import { FINGERPRINT, IDEMPOTENCY_KEY, inputText, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
+import { FINGERPRINT, inputText, keyHolder, requestHash } from "../../domain/access/idempotency.ts";
+import { IDEMPOTENCY_KEY } from "../../domain/access/idempotency-key.ts";
 import { isFrom } from "../../domain/access/networks.ts";
 import { type OperationScope, requireScopes, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";

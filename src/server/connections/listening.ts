@@ -2,8 +2,8 @@ import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, Server } from "node:net";
 import { isSafePort } from "get-port-please";
-import { listen as openByListhen } from "listhen";
 import { Fault } from "../../domain/fault.ts";
+import { listen as openByListhen } from "./listhen.ts";
 
 /** A port that a server listens on. */
 export interface Listening {

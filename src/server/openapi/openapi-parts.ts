@@ -1,5 +1,5 @@
+import { MAX_POLICY_TTL_SEC } from "../../contract/constants.ts";
 import type { Auth, Operation } from "../../contract/operation.ts";
-import { MAX_POLICY_TTL_SEC } from "../../contract/resources/policy.ts";
 
 import { FINGERPRINT } from "../../domain/access/idempotency.ts";
 

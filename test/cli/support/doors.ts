@@ -4,7 +4,7 @@ import type { Api } from "../../../src/contract/operations.ts";
 import type { Seal } from "../../../src/domain/audit/audit-link.ts";
 import { DEFAULT_POLICY } from "../../../src/domain/policy/policy.ts";
 import { serveServices, userToken } from "../../server/support/harness.ts";
-import { ADMIN_KEY, openTestTenant, type TestTenant } from "../../support/tenant.ts";
+import { ADMIN_KEY, openTestTenant, type TenantOptions, type TestTenant } from "../../support/tenant.ts";
 
 export const TENANT = "acme";
 export { ADMIN_KEY, AUDIT_SECRET } from "../../support/tenant.ts";
@@ -23,7 +23,9 @@ export interface TestDoor extends Pick<TestTenant, "services" | "database" | "sq
   url?: string;
 }
 
-export type OpenDoor = () => Promise<TestDoor>;
+export type OpenDoor = (options?: DoorOptions) => Promise<TestDoor>;
+
+type DoorOptions = Pick<TenantOptions, "correctionHours">;
 
 /** Both ways to a tenant. A command whose every line `both-doors.test.ts` says over each is tested over HTTP alone. */
 export const doors: [name: string, open: OpenDoor][] = [
@@ -32,10 +34,11 @@ export const doors: [name: string, open: OpenDoor][] = [
 ];
 
 /** Limits as a tenant file leaves them that states none. */
-const open = () => openTestTenant({ policy: { ...DEFAULT_POLICY, feeBps: 100 }, keys: ["ops"] });
+const open = (options: DoorOptions = {}) =>
+  openTestTenant({ policy: { ...DEFAULT_POLICY, feeBps: 100 }, keys: ["ops"], ...options });
 
-async function openDatabaseDoor(): Promise<TestDoor> {
-  const tenant = await open();
+async function openDatabaseDoor(options?: DoorOptions): Promise<TestDoor> {
+  const tenant = await open(options);
   const actor = "cli:tester";
   return {
     ...tenant,
@@ -51,8 +54,8 @@ async function openDatabaseDoor(): Promise<TestDoor> {
   };
 }
 
-export async function openHttpDoor(): Promise<TestDoor> {
-  const tenant = await open();
+export async function openHttpDoor(options?: DoorOptions): Promise<TestDoor> {
+  const tenant = await open(options);
   const server = await serveServices(tenant.services);
   return {
     ...tenant,
