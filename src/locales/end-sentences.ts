@@ -1,4 +1,5 @@
 import type { OutcomeShape } from "../domain/market/outcome.ts";
+import { decimalIn } from "./exact-numbers.ts";
 import type { MessageKey } from "./messages.ts";
 import { outcomeSaid, wonBy } from "./outcome-words.ts";
 import type { Speaker } from "./speaker.ts";
@@ -36,7 +37,7 @@ export function endSentences(speaker: Speaker, { outcome, settledAt, reason, cor
 
 /** The value that decided where a feed gave it, else the last chance before the end. */
 export function lastValue(speaker: Speaker, { yesPrice }: { yesPrice: number }, value: string | undefined): Sentence {
-  if (value !== undefined) return pieces(speaker, "end.value", { value: speaker.decimal(value) });
+  if (value !== undefined) return pieces(speaker, "end.value", { value: decimalIn(speaker.locale, value) });
   return pieces(speaker, "end.chance", { chance: speaker.chance(yesPrice) });
 }
 
