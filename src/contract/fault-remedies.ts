@@ -26,6 +26,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   MARKET_CLOSED: "A closed market cannot reopen; it waits for its settlement.",
   MARKET_SUSPENDED: "Wait until the operator resumes it: `pmctl market resume`.",
   MARKET_SETTLED: "A settled market cannot change: its winners are paid.",
+  LIMIT_REACHED: "Nothing can be added. The last text of the market still counts.",
   MARKET_NOT_SETTLED: "Settle the market first; only a settlement can be corrected.",
   CORRECTION_CLOSED:
     "The settlement is final. `resolution.correctionHours` of the tenant file gives later settlements a time in which they can be corrected.",

@@ -31,17 +31,23 @@ export function queryNumber<Schema extends z.ZodType>(schema: Schema, digits = /
 /** A whole number in a query or path: `010` and `1.0` are refused. */
 export const queryInteger = <Schema extends z.ZodType>(schema: Schema) => queryNumber(schema, /^-?(0|[1-9]\d*)$/);
 
-/** One line of text that a terminal, a page and a log all show unchanged. */
-export function line(maxLength: number) {
+/** @param legal characters that are shown like a blank */
+function plain(maxLength: number, what: string, legal: RegExp) {
+  const blanked = (value: string) => value.replace(legal, " ");
   return z
     .string()
     .min(1)
     .max(maxLength)
-    .refine((value) => PLAIN_LINE.test(value), {
-      error: ({ input }) => `must be one line of plain text: it holds ${unplainIn(String(input))}`,
+    .refine((value) => PLAIN_LINE.test(blanked(value)), {
+      error: ({ input }) => `must be ${what}: it holds ${unplainIn(blanked(String(input)))}`,
     })
     .refine((value) => VISIBLE.test(value), "must not be blank");
 }
+
+/** One line of text that a terminal, a page and a log all show unchanged. */
+export const line = (maxLength: number) => plain(maxLength, "one line of plain text", /(?!)/g);
+/** The same for text of several lines: newlines and tabs are legal. */
+export const paragraphs = (maxLength: number) => plain(maxLength, "plain text", /[\n\t]/g);
 
 /** Names of keys, webhooks and sources. Audit entries contain them, so no spaces and no control characters. */
 export const Name = z

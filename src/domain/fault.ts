@@ -113,6 +113,12 @@ const FAULTS = {
     next: "pmctl market show <market>",
   },
   OUTCOME_UNCHANGED: { status: 400, exit: 7, meaning: "the market has this outcome already" },
+  LIMIT_REACHED: {
+    status: 400,
+    exit: 7,
+    meaning: "the market has as many clarifications as it may have",
+    next: "pmctl market show <market>",
+  },
   MAX_TRADE_EXCEEDED: {
     status: 400,
     exit: 7,

@@ -20,44 +20,48 @@ export interface Words {
   waitSec?: number;
 }
 
-export const OFFERS: Record<Offer, MessageKey> = {
-  signin: "offer.signin",
-  verify: "offer.verify",
-  deposit: "offer.deposit",
-  suitability: "offer.suitability",
+type After<Group extends string, Key> = Key extends `${Group}${infer Name}` ? Name : never;
+/** A key of the catalogue, without its group. */
+type RefusalMessage = After<"refusal.", MessageKey>;
+
+const MESSAGES: Readonly<Record<string, RefusalMessage>> = {
+  MARKET_CLOSED: "closed",
+  MARKET_SUSPENDED: "suspended",
+  MARKET_SETTLED: "settled",
+  MARKET_NOT_FOUND: "noMarket",
+  KYC_REQUIRED: "identity",
+  ACCOUNT_RESTRICTED: "restricted",
+  JURISDICTION_UNKNOWN: "residence",
+  JURISDICTION_BLOCKED: "jurisdiction",
+  SUITABILITY_REQUIRED: "suitability",
+  INSUFFICIENT_FUNDS: "funds",
+  INSUFFICIENT_SHARES: "shares",
+  PRICE_BOUND: "priceBound",
+  COST_EXCEEDS_PAYOUT: "payout",
+  AMOUNT_TOO_SMALL: "tooSmall",
+  MAX_TRADE_EXCEEDED: "maxTrade",
+  EXPOSURE_EXCEEDED: "exposure",
+  SLIPPAGE: "moved",
+  USER_REQUIRED: "user",
+  KEY_INVALID: "key",
+  RATE_LIMITED: "rate",
+  OVERLOADED: "overloaded",
+  OUTCOME_UNKNOWN: "unknown",
+  UNREACHABLE: "unreachable",
+  STANDBY_REQUIRED: "unavailable",
+  DATABASE_UNAVAILABLE: "unavailable",
+  TOKEN_KEYS_UNAVAILABLE: "unavailable",
+  INTERNAL: "internal",
 };
 
-const UNAVAILABLE: Words = { key: "refusal.unavailable" };
-
-const WORDS: Record<string, Words> = {
-  MARKET_CLOSED: { key: "refusal.closed" },
-  MARKET_SUSPENDED: { key: "refusal.suspended" },
-  MARKET_SETTLED: { key: "refusal.settled" },
-  MARKET_NOT_FOUND: { key: "refusal.noMarket" },
-  KYC_REQUIRED: { key: "refusal.identity", offer: "verify" },
-  ACCOUNT_RESTRICTED: { key: "refusal.restricted" },
+/** What helps after a refusal. */
+const HELP: Readonly<Record<string, Offer>> = {
+  KYC_REQUIRED: "verify",
   // The identity check supplies an unknown residence.
-  JURISDICTION_UNKNOWN: { key: "refusal.residence", offer: "verify" },
-  JURISDICTION_BLOCKED: { key: "refusal.jurisdiction" },
-  SUITABILITY_REQUIRED: { key: "refusal.suitability", offer: "suitability" },
-  INSUFFICIENT_FUNDS: { key: "refusal.funds", offer: "deposit" },
-  INSUFFICIENT_SHARES: { key: "refusal.shares" },
-  PRICE_BOUND: { key: "refusal.priceBound" },
-  COST_EXCEEDS_PAYOUT: { key: "refusal.payout" },
-  AMOUNT_TOO_SMALL: { key: "refusal.tooSmall" },
-  MAX_TRADE_EXCEEDED: { key: "refusal.maxTrade" },
-  EXPOSURE_EXCEEDED: { key: "refusal.exposure" },
-  SLIPPAGE: { key: "refusal.moved" },
-  USER_REQUIRED: { key: "refusal.user", offer: "signin" },
-  KEY_INVALID: { key: "refusal.key" },
-  RATE_LIMITED: { key: "refusal.rate" },
-  OVERLOADED: { key: "refusal.overloaded" },
-  OUTCOME_UNKNOWN: { key: "refusal.unknown" },
-  UNREACHABLE: { key: "refusal.unreachable" },
-  STANDBY_REQUIRED: UNAVAILABLE,
-  DATABASE_UNAVAILABLE: UNAVAILABLE,
-  TOKEN_KEYS_UNAVAILABLE: UNAVAILABLE,
-  INTERNAL: { key: "refusal.internal" },
+  JURISDICTION_UNKNOWN: "verify",
+  SUITABILITY_REQUIRED: "suitability",
+  INSUFFICIENT_FUNDS: "deposit",
+  USER_REQUIRED: "signin",
 };
 
 /** The limit within the server's message: words in the reader's language need the number. */
@@ -94,13 +98,17 @@ export const mayHaveHappened = ({ code }: Refused): boolean => UNSURE.includes(c
 export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(code);
 export const isOfTheUser = ({ code }: Pick<Refused, "code">): boolean => OF_THE_USER.includes(code);
 
-/** The words for a refusal. A code without a message keeps the server's. */
+/** The words for a refusal. A code without a message keeps the server's, and so does one whose limit is unknown. */
 export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
-  const text = `${message}.`.replace(/\.\.$/, ".");
+  const name = MESSAGES[code];
   const limit = LIMIT.exec(message)?.[1];
-  const known = WORDS[code] ?? {};
-  const words = known.key === "refusal.maxTrade" || known.key === "refusal.exposure" ? limited(known, limit) : known;
-  return { text, ...words, ...(retryAfterSec > 0 ? { waitSec: retryAfterSec } : {}) };
+  const needsLimit = name === "maxTrade" || name === "exposure";
+  return {
+    text: message.replace(/\.?$/, "."),
+    ...(name && (limit || !needsLimit) && { key: `refusal.${name}`, offer: HELP[code] }),
+    ...(needsLimit && limit && { values: { limit } }),
+    ...(retryAfterSec > 0 && { waitSec: retryAfterSec }),
+  };
 }
 
 /** The words for a read, which is repeated by itself because it changes nothing. */
@@ -108,10 +116,6 @@ export function wordsForReading(refused: Refused): Words {
   if (!isPassing(refused)) return wordsFor(refused);
   const isBusy = refused.code === "RATE_LIMITED" || refused.code === "OVERLOADED";
   return { key: isBusy ? "state.busy" : "state.unreachable" };
-}
-
-function limited(words: Words, limit: string | undefined): Words {
-  return limit === undefined ? {} : { ...words, values: { limit } };
 }
 
 /** A refusal in the reader's language; `limit` among its values is an amount of dollars. */

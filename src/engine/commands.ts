@@ -6,7 +6,7 @@ import { settleMarket, voidMarket } from "./ends/settlement.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
 import { createKey, endLeaked, revokeKey, rotateKey } from "./keys.ts";
-import { closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
+import { clarifyMarket, closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
@@ -34,6 +34,7 @@ const KINDS = {
   voidMarket,
   correctMarket,
   closeMarket,
+  clarifyMarket,
   holdMarket,
   updatePolicy,
   endOverrides,

@@ -1,5 +1,6 @@
 import { escrowOf, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
+import { MOST_CLARIFICATIONS } from "../domain/market/clarification.ts";
 import { type MarketKind, openPool, pricesOf, statusAt } from "../domain/market/market.ts";
 import { NO_HOUR } from "../domain/market/running-sums.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
@@ -7,7 +8,7 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { watchMarket } from "./oracle.ts";
-import type { Market, MarketState, Need } from "./rows.ts";
+import type { Clarification, Market, MarketState, Need } from "./rows.ts";
 
 export interface CreateMarket {
   id: string;
@@ -153,6 +154,32 @@ export const resumeMarket: CommandKind<{ marketId: string }, { id: string; statu
       draft.record("market.resumed", { marketId });
     }
     return { id: marketId, status: "open" };
+  },
+};
+
+export interface ClarifyMarket {
+  /** The clarification's. */
+  id: string;
+  marketId: string;
+  text: string;
+}
+
+/** Adds a text to a market's rules. The terms and earlier texts stay as they are. */
+export const clarifyMarket: CommandKind<ClarifyMarket, Omit<Clarification, "position">> = {
+  needs: ({ marketId }) => [...marketNeeds(marketId), need("clarifications", marketId)],
+  decide(draft, { id, marketId, text }, now) {
+    const { marketState } = requireMarket(draft, marketId);
+    if (marketState.status === "settled")
+      throw new Fault("MARKET_SETTLED", "Market is settled and cannot be clarified");
+    const earlier = draft.get("clarifications", marketId) ?? [];
+    if (earlier.length >= MOST_CLARIFICATIONS)
+      throw new Fault("LIMIT_REACHED", `Market has ${MOST_CLARIFICATIONS} clarifications, the most that it may have`);
+    const added = { id, marketId, text, at: now };
+    const row = { ...added, position: earlier.length + 1 };
+    draft.put("clarification", id, row);
+    draft.put("clarifications", marketId, [...earlier, row]);
+    draft.record("market.clarified", { marketId, id, text });
+    return added;
   },
 };
 

@@ -1,15 +1,11 @@
 import type { KeyType, Scope } from "../domain/access/scopes.ts";
-import type { Mechanism, Side, StoredStatus } from "../domain/market/market.ts";
-import type { Outcome } from "../domain/market/outcome.ts";
-import type { Pool } from "../domain/market/pool.ts";
-import type { DaySums, HourSums } from "../domain/market/running-sums.ts";
+import type { Side } from "../domain/market/market.ts";
+import type { DaySums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
+import type { Clarification, Market, MarketEnd, MarketState, Versioned, Watch } from "./market-rows.ts";
 
-/** A row that changes has the version at which it was read, 0 before it exists. The store writes `version + 1`, guarded. */
-interface Versioned {
-  version: number;
-}
+export type { Clarification, Market, MarketEnd, MarketState, Watch };
 
 /** The tenant's own row, which apply and the policy endpoint write. */
 export interface Tenant extends Versioned {
@@ -30,70 +26,6 @@ export interface Account extends Versioned {
   id: string;
   /** Credits minus debits. Only external accounts may be negative, because money enters from them. */
   balanceMicro: bigint;
-}
-
-/** The terms of a market. They never change, so the row has no version. */
-export interface Market extends Mechanism {
-  id: string;
-  question: string;
-  category: string;
-  closeAt: number;
-  resolutionRef: string;
-  /** Canonical JSON. */
-  meta: string;
-  createdAt: number;
-  /** The key at creation; null for none. Later keys from files are only in the audit log. */
-  fileKey: string | null;
-  /** The house's own shares: the part of the F complete sets that the opening pool left over. */
-  houseYesMicro: bigint;
-  houseNoMicro: bigint;
-  /** What settles the market automatically, canonical JSON; null if a person must settle it. */
-  terms: string | null;
-}
-
-/** The changing part of a market: its pool, status and volume, and the sums of the hour of its last trade. */
-export interface MarketState extends Versioned, Pool, HourSums {
-  marketId: string;
-  status: StoredStatus;
-  /** Gross amounts traded, fees included. */
-  volumeMicro: bigint;
-  /** As last decided. */
-  outcome: Outcome | null;
-  /** When it was first decided. */
-  settledAt: number | null;
-  /** Whether the audit log contains the market's closing. */
-  closingRecorded: boolean;
-}
-
-/**
- * The end of a settled market that no side won alone, or whose outcome was corrected, in micro-dollars. The outcome is in
- * the market's state; what another market paid follows from its positions.
- */
-export interface MarketEnd extends Versioned {
-  marketId: string;
-  /** Positions that were paid more than 0, and what they were paid in all. */
-  payouts: number;
-  paidMicro: bigint;
-  /** The part of it that came from the house's fees. */
-  feesMicro: bigint;
-  /** What the treasury got; negative for what it added. */
-  treasuryMicro: bigint;
-  /** Why the market was voided at first; null for another end. */
-  reason: string | null;
-  /** Oldest first. */
-  corrections: readonly { from: Outcome; to: Outcome; at: number; reason: string }[];
-}
-
-/** The oracle's state of a market that it may settle. */
-export interface Watch extends Versioned {
-  marketId: string;
-  /** The instant whose price decides the market, milliseconds since 1970. */
-  instantAt: number;
-  /** Whether the reference was parsed. False for a market that only `resolution_url` can settle. */
-  parsed: boolean;
-  settled: boolean;
-  /** Why the oracle leaves the market to a person; null if it does not. */
-  hold: { reason: string; detail: string; at: number } | null;
 }
 
 export interface Trader extends Versioned, TraderStanding {
@@ -256,6 +188,9 @@ export interface Tables {
   marketKey: Market;
   marketState: MarketState;
   marketEnd: MarketEnd;
+  clarification: Clarification;
+  /** All clarifications of a market, oldest first. */
+  clarifications: readonly Clarification[];
   watch: Watch;
   trader: Trader;
   revocation: Revocation;

@@ -3,6 +3,7 @@ import { receivableOf, walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { afterTrade, NOTHING_HELD } from "../domain/market/holding.ts";
 import {
+  type Clarification,
   type Market,
   type Need,
   positionKey,
@@ -66,6 +67,8 @@ const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "portfolio">]: 
   marketKey: loadByFileKey,
   marketState: byKey(TABLES.marketState),
   marketEnd: byKey(TABLES.marketEnd),
+  clarification: neverLoaded,
+  clarifications: loadClarifications,
   watch: byKey(TABLES.watch),
   trader: loadTraders,
   revocation: loadRevocations,
@@ -83,7 +86,10 @@ const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "portfolio">]: 
   freeze: single(async (sql, isSealed) => ({ until: (await lastFreeze(sql, isSealed))?.until ?? null })),
 };
 
-/** Positions load with portfolios or as holders, fees as those of holders, keys with the keyring, assessments never. */
+/**
+ * Positions load with portfolios or as holders, fees as those of holders, keys with the keyring, clarifications by
+ * market, assessments never.
+ */
 function neverLoaded(): never {
   throw new Error("This table is not read by key");
 }
@@ -151,6 +157,18 @@ async function loadByFileKey(sql: ReadSql, keys: string[]): Promise<Map<string, 
       from unnest(${textArray(keys)}::text[]) as wanted (key)
       join market m on m.id = any(${marketsWithKey(sql, sql`wanted.key`)})`;
   return new Map(rows.map((stored) => [String(stored.wanted), TABLES.market.decode(stored)]));
+}
+
+async function loadClarifications(sql: ReadSql, marketIds: string[]): Promise<Map<string, Clarification[]>> {
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.clarification.selected())}
+      from clarification
+     where market_id = any(${textArray(marketIds)}::text[])
+     order by position`;
+  return Map.groupBy(
+    rows.map((stored) => TABLES.clarification.decode(stored)),
+    ({ marketId }) => marketId,
+  );
 }
 
 /** A portfolio for each requested trader, and its positions. */

@@ -24,6 +24,13 @@ type WatchFields = Omit<Tables["watch"], "hold"> & {
 
 /** Markets, the trades on them, and the positions of traders. */
 export const MARKET_TABLES = {
+  clarification: journal<Tables["clarification"]>("clarification", ["marketId", "position"], "chain", {
+    marketId: text(),
+    position: integer(),
+    id: text(),
+    text: text(),
+    at: whole(),
+  }),
   hedge: journal<{ seq: bigint } & HedgeRef & { marketId: string }>("hedge", ["seq"], "chain", {
     seq: bigint(),
     marketId: text(),

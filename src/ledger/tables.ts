@@ -107,7 +107,7 @@ export const TABLES = {
 
 /** Rows that exist only in a process's memory. */
 type Derived =
-  | ("freeze" | "holders" | "holderFees" | "keyring" | "marketKey" | "portfolio" | "positionFee")
+  | ("clarifications" | "freeze" | "holders" | "holderFees" | "keyring" | "marketKey" | "portfolio" | "positionFee")
   | ("revocation" | "tenantRecord");
 
 /** The codecs of the rows that commands read and write. A missing codec does not compile. */

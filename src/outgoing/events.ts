@@ -106,6 +106,10 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
       const closing = { status: "closed", closeAt: content.payload.closeAt } as const;
       return [{ id, type: "market.closed", data: () => ({ ...market(content.payload), ...closing }) }];
     }
+    case "market.clarified": {
+      const added = { id: String(content.payload.id), text: content.payload.text };
+      return [{ id, type: "market.clarified", data: () => ({ ...market(content.payload), ...added }) }];
+    }
     case "market.settled": {
       const { outcome, payouts, paid } = content.payload;
       const end = {

@@ -2,7 +2,7 @@ import type { MarketKind, StoredStatus } from "../domain/market/market.ts";
 import type { Outcome } from "../domain/market/outcome.ts";
 import { isPublicFilter, type StatusFilter, type WaitingFor } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import type { MarketEnd } from "../engine/rows.ts";
+import type { Clarification, MarketEnd } from "../engine/rows.ts";
 import { bigint, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { keyOfMarket, marketsWithKey } from "../ledger/market-names.ts";
 import { textArray } from "../postgres/arrays.ts";
@@ -28,13 +28,16 @@ const OPEN = {
   /** The database's clock, which decides whether the market is closed. */
   now: whole(),
 };
+/** A clarification as readers of the market see it. */
+export type ShownClarification = Pick<Clarification, "id" | "text" | "at">;
+
 const KEYED = {
   ...OPEN,
   key: nullable(text()),
   corrections: nullable(json<MarketEnd["corrections"]>()),
   voidReason: nullable(text()),
 };
-const toMarket = rowReader(KEYED);
+const toMarket = rowReader({ ...KEYED, clarifications: json<ShownClarification[]>() });
 const VOLUME = { volume24hMicro: named("volume_24h", bigint()) };
 const toListed = rowReader({ ...OPEN, ...VOLUME });
 const toChosen = rowReader({ ...KEYED, ...VOLUME, waitingFor: nullable(text<WaitingFor>()) });
@@ -55,10 +58,19 @@ function keyedColumns(sql: ReadSql) {
              (select e.reason from market_end e where e.market_id = m.id) as void_reason`;
 }
 
+/** The columns of one market, with its clarifications, oldest first. */
+function wholeColumns(sql: ReadSql) {
+  return sql`
+    ${keyedColumns(sql)},
+    (select coalesce(json_agg(json_build_object('id', c.id, 'text', c.text, 'at', c.at) order by c.position), '[]')
+       from clarification c
+      where c.market_id = m.id)::text as clarifications`;
+}
+
 /** Markets by id; the map leaves out unknown ids. */
 export async function findMarkets(sql: ReadSql, ids: readonly string[]): Promise<Map<string, MarketRow>> {
   const rows = await sql`
-    select ${keyedColumns(sql)}
+    select ${wholeColumns(sql)}
       from market m
       join book b on b.market_id = m.id
      where m.id = any(${textArray(ids)}::text[])`;
@@ -73,7 +85,7 @@ export async function findMarket(sql: ReadSql, id: string): Promise<MarketRow | 
 /** The market that has or had a key, settled or not. */
 export async function findMarketByKey(sql: ReadSql, key: string): Promise<MarketRow | undefined> {
   const [row] = await sql`
-    select ${keyedColumns(sql)}
+    select ${wholeColumns(sql)}
       from market m
       join book b on b.market_id = m.id
      where m.id = any(${marketsWithKey(sql, sql`${key}::text`)})`;

@@ -9,7 +9,7 @@ import type { Draft } from "../engine/draft.ts";
 import { correct } from "../engine/ends/correction.ts";
 import { settleMarket, voidMarket } from "../engine/ends/settlement.ts";
 import { creditByOperator, creditUser, debitWallet, decideWithdrawal, requestWithdrawal } from "../engine/funding.ts";
-import { createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
+import { clarifyMarket, createMarket, resumeMarket, suspendMarket } from "../engine/markets.ts";
 import { debit } from "../engine/payments.ts";
 import { positionKey, SINGLE } from "../engine/rows.ts";
 import { placeTrade, sellShares } from "../engine/trade.ts";
@@ -58,6 +58,8 @@ export function commandAgain(entry: LoggedEntry, { recorded, proposed }: Worlds)
       return { decide: (draft) => suspendMarket.decide(draft, payload, at) };
     case "market.resumed":
       return { decide: (draft) => resumeMarket.decide(draft, payload, at) };
+    case "market.clarified":
+      return { decide: (draft) => clarifyMarket.decide(draft, payload, at) };
     case "market.settled": {
       const { marketId, outcome } = payload;
       return { decide: (draft) => settleMarket.decide(draft, { marketId, outcome: outcomeOf(outcome) }, at) };

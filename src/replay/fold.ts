@@ -13,33 +13,24 @@ import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import type { StatedTenant } from "../domain/audit/audit-shapes.ts";
 import { afterTrade } from "../domain/market/holding.ts";
-import { openPool } from "../domain/market/market.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
-import { continueDay, continueHour, NO_DAY, NO_HOUR } from "../domain/market/running-sums.ts";
-import { decodeTerms } from "../domain/market/terms.ts";
+import { continueDay, continueHour, NO_DAY } from "../domain/market/running-sums.ts";
 import { microFromDecimal } from "../domain/money.ts";
 import { storedPolicy } from "../domain/policy/policy.ts";
 import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { KYC_STATE_OF } from "../domain/trader.ts";
 import { portfolioAfter } from "../engine/fill.ts";
 import { newWatch } from "../engine/oracle.ts";
-import {
-  type Market,
-  type MarketState,
-  type Position,
-  positionKey,
-  SINGLE,
-  type Tables,
-  type Trader,
-} from "../engine/rows.ts";
+import { type MarketState, type Position, positionKey, SINGLE, type Tables, type Trader } from "../engine/rows.ts";
 import { newTrader } from "../engine/traders.ts";
 import { applyCorrection, applyEnd } from "./fold-ends.ts";
+import { applyClarification, applyMarket } from "./fold-market.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
 /**
  * Updates the rows to their state after an entry, from the entry alone, without the rules that decided it. Only this
- * file defines what an entry does to rows. It omits data that no entry states: versions, and the rows of payments and
- * of a provider's statements about them.
+ * file and `fold-market.ts` define what an entry does to rows. They omit data that no entry states: versions, and the
+ * rows of payments and of a provider's statements about them.
  * @param rows the rows after the previous entry
  */
 export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEntry): void {
@@ -62,6 +53,9 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
       break;
     case "market.closed":
       change(rows, "marketState", payload.marketId, { closingRecorded: true });
+      break;
+    case "market.clarified":
+      applyClarification(rows, payload, at);
       break;
     case "market.settled":
     case "market.voided":
@@ -133,26 +127,6 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
 /** The capital that an apply adds to the treasury, before its other effects. */
 export function applyCapital(rows: LoggedRows, { capitalAdded }: AuditPayloads["config.applied"]): void {
   rows.move(CAPITAL, TREASURY, microFromDecimal(capitalAdded));
-}
-
-function applyMarket(rows: LoggedRows, payload: AuditPayloads["market.created"], at: number): void {
-  const { marketId: id, question, category, kind, closeAt, resolutionRef, key = null, terms } = payload;
-  const [fundMicro, p0Ppm] = [microFromDecimal(payload.liquidity), Math.round(Number(payload.p0) * 1e6)];
-  const pool = openPool({ kind, fundMicro, p0Ppm });
-  const market: Market = {
-    ...{ id, question, category, kind, p0Ppm, fundMicro, closeAt: Date.parse(closeAt), resolutionRef },
-    ...{ meta: canonicalJson(payload.meta), createdAt: at, fileKey: key },
-    terms: terms === undefined ? null : canonicalJson(terms),
-    ...{ houseYesMicro: fundMicro - pool.yesMicro, houseNoMicro: fundMicro - pool.noMicro },
-  };
-  rows.put("market", id, market);
-  if (key !== null) rows.put("marketKey", key, market);
-  rows.put("marketState", id, {
-    ...{ marketId: id, ...pool, status: "open", volumeMicro: 0n, outcome: null, settledAt: null },
-    ...{ closingRecorded: false, ...NO_HOUR, version: 0 },
-  });
-  if (market.terms !== null) rows.put("watch", id, newWatch(id, decodeTerms(market.terms).instant, true));
-  rows.move(TREASURY, escrowOf(id), fundMicro);
 }
 
 function applyHold(rows: LoggedRows, { marketId, reason, detail }: AuditPayloads["oracle.held"], at: number): void {

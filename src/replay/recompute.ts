@@ -3,6 +3,7 @@ import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { parseDecimal } from "../domain/decimal.ts";
 import { Fault } from "../domain/fault.ts";
+import { MOST_CLARIFICATIONS } from "../domain/market/clarification.ts";
 import { type MarketStatus, openPool, statusAt } from "../domain/market/market.ts";
 import { outcomeOf } from "../domain/market/outcome.ts";
 import { decodeTerms, isFulfilled } from "../domain/market/terms.ts";
@@ -39,6 +40,8 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
       return statusProblems(rows, payload.marketId, { at, was: ["suspended"], what: "resumed a market that is" });
     case "market.closed":
       return closingProblems(rows, payload, at);
+    case "market.clarified":
+      return clarificationProblems(rows, payload, at);
     case "market.settled":
       return settlementProblems(rows, payload);
     case "market.voided":
@@ -149,6 +152,23 @@ function closingProblems(rows: LoggedRows, payload: PayloadOf<"market.closed">, 
     ...differing(marketId, {
       closeAt: [payload.closeAt, closeAt],
       "closed twice": [String(rows.get("marketState", marketId)?.closingRecorded === true), "false"],
+    }),
+  ];
+}
+
+function clarificationProblems(
+  rows: LoggedRows,
+  { marketId, id }: PayloadOf<"market.clarified">,
+  at: number,
+): Problem[] {
+  const earlier = rows.get("clarifications", marketId)?.length ?? 0;
+  return [
+    ...statusProblems(rows, marketId, {
+      ...{ at, was: ["open", "suspended", "closed"], what: "clarified a market that is" },
+    }),
+    ...differing(marketId, {
+      [`clarified more than ${MOST_CLARIFICATIONS} times`]: [String(earlier >= MOST_CLARIFICATIONS), "false"],
+      "repeats a clarification": [String(rows.get("clarification", id) !== undefined), "false"],
     }),
   ];
 }

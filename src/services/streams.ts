@@ -36,7 +36,7 @@ export async function readBeginning(sql: ReadSql, ids: readonly string[] | undef
 /** An event of a market in wire form. */
 export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
-}["price" | "trade" | "market" | "fill"];
+}["price" | "trade" | "market" | "clarification" | "fill"];
 
 /** The market events of an audit entry; none for entries that concern only operators. */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
@@ -55,6 +55,10 @@ export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
     case "market.settled":
     case "market.corrected":
       return marketEvent(content.payload, { status: "settled", ts, outcome: outcomeShown(content.payload.outcome) });
+    case "market.clarified": {
+      const { marketId, id, text } = content.payload;
+      return [{ name: "clarification", marketId, data: { marketId, id, text, ts } }];
+    }
     default:
       return [];
   }

@@ -10,7 +10,7 @@ const leaves = leavesOf(await completeProgram());
 const REPEATABLE = [
   ...["apply", "rollback", "freeze", "reconcile", "policy set"],
   ...["key create", "key rotate", "key revoke"],
-  ...["market create", "market suspend", "market resume", "market settle"],
+  ...["market create", "market suspend", "market resume", "market clarify", "market settle"],
   ...["webhook replay", "webhook enable"],
   ...["trade buy", "trade sell", "suitability submit", "user restrict", "user release", "user revoke"],
   ...["funding request", "funding approve", "funding reject", "funding credit", "funding debit"],

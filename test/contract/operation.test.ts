@@ -59,7 +59,7 @@ test("the scopes of the operations are the documented ones", () => {
   expect(byScope).toEqual({
     read: ["reconcile"],
     "config:read": ["listLatestPrices", "previewPolicy"],
-    markets: ["createMarket", "resumeMarket", "suspendMarket"],
+    markets: ["clarifyMarket", "createMarket", "resumeMarket", "suspendMarket"],
     settle: ["checkFeeds", "correctMarket", "settleMarket", "sweepOracle", "voidMarket"],
     funds: ["approveWithdrawal", "creditWallet", "debitWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],

@@ -10,8 +10,15 @@ let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
   await stage.tenant.openMarket("mkt_a", { question: HOSTILE, resolutionRef: HOSTILE, meta: '{"x":"</script>"}' });
+  await clarify("c1");
 });
 afterAll(() => stage?.close());
+
+const clarify = (id: string) =>
+  stage.tenant.services.sequencer.submit({
+    command: { type: "clarifyMarket", marketId: "mkt_a", id, text: `${id} ${HOSTILE}` },
+    actor: "admin:ops",
+  });
 
 const policyOf = async (query: string, url = stage.tenant.url): Promise<string> =>
   (await fetch(`${url}/embed/market${query}`)).headers.get("content-security-policy") ?? "";
@@ -25,6 +32,19 @@ describe("texts", () => {
       .first()
       .innerText();
     expect(text.replaceAll(/\s+/g, " ")).toBe(HOSTILE.replaceAll(/\s+/g, " "));
+    expect(await frame.locator("img").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("that are added to the rules are shown as text, also those that are added while a reader looks", async () => {
+    const { frame, complaints, close } = await stage.open({ view: "market" });
+    const texts = frame.locator("[data-pm=clarification] p");
+    await frame.locator("[data-state=live]").waitFor();
+    expect(await texts.allInnerTexts()).toEqual([`c1 ${HOSTILE}`]);
+    await clarify("c2");
+    await expect.poll(() => texts.allInnerTexts()).toEqual([`c1 ${HOSTILE}`, `c2 ${HOSTILE}`]);
+    expect(await frame.locator("[data-pm=clarification] h2").first().innerText()).toMatch(/^Clarified .*20\d\d/i);
     expect(await frame.locator("img").count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();

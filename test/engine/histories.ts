@@ -66,6 +66,13 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      ...{ type: fc.constant("clarifyMarket" as const), id: fc.uuid(), marketId: anyMarketId },
+      text: fc.string({ minLength: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       type: fc.constant("settleMarket" as const),
       marketId: anyMarketId,
       outcome: fc.oneof(anySide, anyFraction),

@@ -17,6 +17,7 @@ export async function openLedger(): Promise<Live> {
     await live.run(trade(marketId, "bob", { id: `${marketId}-bob`, side: "no", amountMicro: 5n * DOLLAR }));
   }
   await live.run(sale("m1", "ann", { id: "m1-sale", side: "yes", sharesMicro: 2n * DOLLAR }));
+  for (const id of ["c1", "c2"]) await live.run({ type: "clarifyMarket", marketId: "old", id, text: `Text ${id}` });
   await live.run({ type: "settleMarket", marketId: "old", outcome: "yes" });
   for (const id of ["w1", "w2"])
     await live.run({ type: "requestWithdrawal", id, traderId: "bob", amountMicro: 10n * DOLLAR });
@@ -112,6 +113,19 @@ export const TAMPERS: readonly [what: string, statement: string, found: Record<s
     ["escrow", "hours", "markets", "pools", "settlements", "volume"],
   ],
   ["the terms of a settled market that vanished", "delete from market where id = 'old'", ["escrow", "markets"]],
+  ["a clarification's text", "update clarification set text = 'Text c2' where id = 'c1'", { markets: DOLLAR }],
+  ["a clarification's time", "update clarification set at = at + 1 where id = 'c1'", { markets: DOLLAR }],
+  ["a clarification that vanished", "delete from clarification where id = 'c2'", { markets: DOLLAR }],
+  [
+    "a clarification from nowhere",
+    "insert into clarification values ('m1', 1, 'c3', 'Drizzle counts.', 1)",
+    { markets: DOLLAR },
+  ],
+  [
+    "the order of clarifications",
+    "update clarification set position = case id when 'c1' then 3 else 4 end",
+    { markets: 2n * DOLLAR },
+  ],
   [
     "the running hour's volume",
     "update book set hour_volume_micro = hour_volume_micro + 3 where market_id = 'm1'",

@@ -51,6 +51,8 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
         return ["market", "suspend", String(params.id)];
       case "resumeMarket":
         return ["market", "resume", String(params.id)];
+      case "clarifyMarket":
+        return ["market", "clarify", String(params.id), ...flags({ text: wish.text })];
       case "settleMarket":
         return [
           "market",

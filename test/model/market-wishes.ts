@@ -100,6 +100,18 @@ export class MarketWishes {
     market: this.#labels.known("m"),
   });
 
+  clarify = (): Wish => ({
+    do: "clarifyMarket",
+    text: this.#random.pick([
+      "Drizzle counts.",
+      "Hagel\nzählt nicht. <b>&amp;",
+      "x".repeat(1000),
+      "x".repeat(1001),
+      " ",
+    ]),
+    market: this.#labels.known("m"),
+  });
+
   settle(): Wish {
     const expected = this.#random.chance(0.1) ? { expectPayouts: this.#random.integer(0, 2) } : {};
     return {

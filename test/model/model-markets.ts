@@ -56,6 +56,7 @@ export function judgeCreation(state: State, { body, actor, during }: Request): O
           closingRecorded: false,
           outcome: null,
           settledAt: null,
+          clarifications: [],
           maker,
         });
         const payload = { marketId: id, question, category, kind, resolutionRef, liquidity: decimal(fund) };
@@ -81,6 +82,27 @@ export function judgeHalt(state: State, { operation, params, actor, during }: Re
     };
     return [{ answer, commit }];
   });
+}
+
+/** A text of 1 to 1000 characters is added to any market but a settled one, and the twentieth is the last. */
+export function judgeClarification(state: State, { params, body, actor, during }: Request): Outcome[] {
+  const { text } = body;
+  if (typeof text !== "string" || text.trim() === "" || text.length > 1000) return refuse("BAD_REQUEST");
+  const market = marketOf(state, params.id);
+  if (!market) return refuse("MARKET_NOT_FOUND");
+  if (market.status === "settled") return refuse("MARKET_SETTLED");
+  if (market.clarifications.length >= 20) return refuse("LIMIT_REACHED");
+  const answer = { id: anyId, marketId: market.id, text, at: new Between(during.from, during.to) };
+  return [
+    {
+      answer,
+      commit: (answered) => {
+        const { id, at } = answered as { id: string; at: string };
+        market.clarifications.push({ id, text, at });
+        return [{ type: "market.clarified", actor, payload: { marketId: market.id, id, text } }];
+      },
+    },
+  ];
 }
 
 /** Every winning share is paid a dollar; the rest of the escrow goes back to the treasury. */

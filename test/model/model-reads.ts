@@ -39,6 +39,7 @@ const volumeOf = (state: State, { id }: Market) =>
 
 function marketReads(state: State, market: Market): Read[] {
   const { id, question, category, resolutionRef, meta, createdAt, outcome, settledAt, maker } = market;
+  const { clarifications } = market;
   const at = `/v1/markets/${id}`;
   const detail = (during: Moment) => {
     const { yes, no } = pricesOf(market);
@@ -46,6 +47,7 @@ function marketReads(state: State, market: Market): Read[] {
     const closeAt = new Date(market.closeAt).toISOString();
     return {
       ...shown,
+      clarifications,
       closeAt,
       status: status(market, during),
       yesPrice: yes,

@@ -61,6 +61,8 @@ export interface Market {
   closingRecorded: boolean;
   outcome: Side | null;
   settledAt: string | null;
+  /** Oldest first. */
+  clarifications: { id: string; text: string; at: string }[];
   maker: Maker;
 }
 

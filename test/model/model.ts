@@ -8,7 +8,7 @@ import {
   judgeSuitability,
   judgeWithdrawal,
 } from "./model-funding.ts";
-import { judgeCreation, judgeHalt, judgeSettlement } from "./model-markets.ts";
+import { judgeClarification, judgeCreation, judgeHalt, judgeSettlement } from "./model-markets.ts";
 import {
   judgeKeyCreation,
   judgePolicy,
@@ -29,6 +29,7 @@ const RULES: Record<string, { auth: "admin" | "user" | "public" | "signature"; r
   createMarket: { auth: "admin", rule: judgeCreation },
   suspendMarket: { auth: "admin", rule: judgeHalt },
   resumeMarket: { auth: "admin", rule: judgeHalt },
+  clarifyMarket: { auth: "admin", rule: judgeClarification },
   settleMarket: { auth: "admin", rule: judgeSettlement },
   requestWithdrawal: { auth: "user", rule: judgeWithdrawal },
   approveWithdrawal: { auth: "admin", rule: judgeDecision },

@@ -55,6 +55,7 @@ export function changed({ text, request, ...rest }: Prepared): Prepared {
 function other(body: Record<string, unknown>): Record<string, unknown> {
   if (typeof body.amount === "number") return { amount: body.amount > 1 ? 1 : 2 };
   if (typeof body.shares === "number") return { shares: body.shares > 1 ? 1 : 2 };
+  if (typeof body.text === "string") return { text: "Another text" };
   if (typeof body.question === "string") return { question: "Another question" };
   if (typeof body.outcome === "string") return { outcome: body.outcome === "yes" ? "no" : "yes" };
   if (typeof body.answers === "object") return { answers: { q0: 1, q1: 1 } };
@@ -108,6 +109,10 @@ function wire(state: State, wish: Wish, now: number): Wired {
       return { path: `/v1/markets/${id(wish.market)}/suspend`, params: { id: id(wish.market) } };
     case "resumeMarket":
       return { path: `/v1/markets/${id(wish.market)}/resume`, params: { id: id(wish.market) } };
+    case "clarifyMarket": {
+      const path = `/v1/markets/${id(wish.market)}/clarifications`;
+      return { path, params: { id: id(wish.market) }, body: { text: wish.text } };
+    }
     case "settleMarket": {
       const { outcome, expectPayouts } = wish;
       return {

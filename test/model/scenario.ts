@@ -138,7 +138,8 @@ class Author {
       trade: 50,
       quote: 6,
       market: 5,
-      halt: 5,
+      halt: 4,
+      clarify: 1,
       settle: 2,
       withdraw: 4,
       decide: 4,
@@ -161,6 +162,8 @@ class Author {
         return this.#markets.market();
       case "halt":
         return this.#markets.halt();
+      case "clarify":
+        return this.#markets.clarify();
       case "settle":
         return this.#markets.settle();
       case "withdraw":

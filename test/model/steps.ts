@@ -27,6 +27,7 @@ export type Wish =
     }
   | { do: "createMarket"; as: string; body: Record<string, unknown> & { closeIn?: number } }
   | { do: "suspendMarket" | "resumeMarket"; market: string }
+  | { do: "clarifyMarket"; market: string; text: string }
   | { do: "settleMarket"; market: string; outcome: "yes" | "no"; expectPayouts?: number }
   | { do: "requestWithdrawal"; as: string; user: string; amount: number | Part }
   | { do: "approveWithdrawal" | "rejectWithdrawal"; withdrawal: string }

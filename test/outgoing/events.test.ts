@@ -24,6 +24,7 @@ const FIELD_ORDER: Record<WebhookEventType, string> = {
   "market.suspended": "sequence marketId question status",
   "market.resumed": "sequence marketId question status",
   "market.closed": "sequence marketId question status closeAt",
+  "market.clarified": "sequence marketId question id text",
   "market.settled": "sequence marketId question status outcome settledAt payoutsProcessed paid",
   "market.voided":
     "sequence marketId question status settledAt reason payoutsProcessed refunded fromFees fromTreasury toTreasury",
@@ -50,6 +51,7 @@ beforeAll(async () => {
   sale = await tenant.api("usr_1").placeTrade({ marketId, selection: { side: "yes", action: "sell" }, shares: 10 });
   await tenant.api().suspendMarket({ id: marketId });
   await tenant.api().resumeMarket({ id: marketId });
+  await tenant.api().clarifyMarket({ id: marketId, text: "Drizzle counts." });
   for (const [status, verifiedAt] of [
     ["passed", 1000],
     ["failed", 2000],

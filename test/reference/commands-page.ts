@@ -77,9 +77,7 @@ const argumentName = (argument: Argument): string => {
 
 function withChoices({ description, argChoices, defaultValue }: Option): string {
   const choices =
-    argChoices && !argChoices.every((choice) => description.includes(choice))
-      ? ` (${argChoices.map((choice) => `\`${choice}\``).join(", ")})`
-      : "";
+    argChoices && !argChoices.every((choice) => description.includes(choice)) ? ` (${codesText(argChoices)})` : "";
   const usual =
     defaultValue === undefined || Array.isArray(defaultValue) ? "" : ` (default: ${JSON.stringify(defaultValue)})`;
   return `${description}${choices}${usual}`;

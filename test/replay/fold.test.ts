@@ -87,6 +87,7 @@ function sealed(log: World["log"]): SealedLines[] {
 const ALL: Table[] = [
   ...(["account", "market", "marketState", "marketEnd", "marketKey", "position", "portfolio", "trader"] as const),
   ...(["withdrawal", "tenant", "watch", "assessment", "apiKey", "revocation", "freeze"] as const),
+  ...(["clarification", "clarifications"] as const),
 ];
 
 const anyHistory = fc.array(anyEvent, { minLength: 10, maxLength: 60, size: "max" });
@@ -211,6 +212,24 @@ test("what is no number of money is recomputed too: the words of an entry that t
   expect(found('"state":"restricted"', '"state":"verified"')).toEqual(["ann: state"]);
   expect(found('"capitalAdded":"1', '"capitalAdded":"2')).toEqual(["configuration: treasury.capitalUsd"]);
   expect(found('"liquidity":"1000","marketId":"m1"', '"liquidity":"900000","marketId":"m1"')).toContain("m1: funds");
+});
+
+test("a clarification that the engine would have refused is found", () => {
+  const world = startedWorld();
+  for (let index = 1; index <= 20; index++)
+    world.run({ type: "clarifyMarket", marketId: "m1", id: `c${index}`, text: "Drizzle counts." });
+  world.run({ type: "settleMarket", marketId: "m2", outcome: "yes" });
+  const forged = (payload: object) => {
+    const recomputation = new Recomputation();
+    const entry = { type: "market.clarified" as const, payload, at: world.now } as World["log"][number];
+    recomputation.take(sealed([...world.log, entry]));
+    return recomputation.findings.map(({ about, what }) => `${about}: ${what}`);
+  };
+  expect(forged({ marketId: "m1", id: "c20", text: "?" })).toEqual([
+    "m1: clarified more than 20 times",
+    "m1: repeats a clarification",
+  ]);
+  expect(forged({ marketId: "m2", id: "c21", text: "?" })).toEqual(["m2: clarified a market that is"]);
 });
 
 test("a dispute won with more than it was opened with credits no wallet", () => {

@@ -124,6 +124,19 @@ describe("a stream", () => {
     ]);
   });
 
+  test("tells a text that is added to a market's rules", async () => {
+    const stream = await watch("?markets=m1");
+    const command = { type: "clarifyMarket", marketId: "m1", id: "c1", text: "Drizzle counts.\n<b>&" } as const;
+    await tenant.services.sequencer.submit({ command, actor: "admin:ops" });
+    await stream.until(2);
+    const { event, data } = stream.events[1] ?? {};
+    expect([event, data]).toEqual([
+      "clarification",
+      { marketId: "m1", id: "c1", text: command.text, ts: expect.stringMatching(/Z$/) },
+    ]);
+    expect(z.safeParse(streamEvents.clarification, data).error).toBeUndefined();
+  });
+
   test("may be of some markets only", async () => {
     const stream = await watch("?markets=m2,unknown");
     expect(stream.events[0]?.data.markets?.map(({ marketId }) => marketId)).toEqual(["m2"]);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MOST_CLARIFICATIONS } from "../../domain/market/clarification.ts";
 import { WAITING_FOR } from "../../domain/market/status-filter.ts";
 import { MAX_PRICE, MIN_PRICE } from "../../domain/money.ts";
 import { PLAIN_LINE, PLAIN_TEXT } from "../../domain/text.ts";
@@ -12,6 +13,7 @@ import {
   Outcome,
   Price,
   paging,
+  paragraphs,
   Question,
   ResolutionRef,
   Shares,
@@ -111,6 +113,26 @@ export const MarketItem = z
   })
   .meta({ id: "MarketItem" });
 
+const clarification = {
+  id: z.string().meta({ description: "The clarification's id.", examples: ["clr_019f2c3a7b"] }),
+  text: paragraphs(1000).meta({
+    description: "What the rules mean. Newlines and tabs are legal.",
+    examples: ["The price of the last trade before closeAt counts."],
+  }),
+  at: Timestamp,
+};
+
+const MarketClarification = z
+  .object(clarification)
+  .meta({ id: "MarketClarification", description: "A text added to a market's rules; it never changes." });
+
+export const ClarificationInput = z
+  .object({ id: MarketId, text: clarification.text })
+  .meta({ id: "ClarificationInput" });
+export const Clarification = z
+  .object({ id: clarification.id, marketId: MarketId, text: clarification.text, at: clarification.at })
+  .meta({ id: "Clarification" });
+
 export const MarketDetail = z
   .object({
     id: MarketId,
@@ -132,6 +154,10 @@ export const MarketDetail = z
       .array(z.object({ from: Outcome, to: Outcome, at: Timestamp, reason: z.string() }))
       .describe("Extension: later changes of the outcome, oldest first."),
     key: StoredKey,
+    clarifications: z
+      .array(MarketClarification)
+      .max(MOST_CLARIFICATIONS)
+      .describe("Extension: texts that operators added to the market's rules, oldest first."),
   })
   .meta({ id: "MarketDetail" });
 
@@ -238,5 +264,13 @@ export const marketOperations = {
     input: MarketRef,
     output: MarketStatusChange,
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "MARKET_CLOSED"],
+  }),
+  clarifyMarket: operatorChange("markets", {
+    path: "/v1/markets/:id/clarifications",
+    summary: "Add a text to a market's rules. It never changes; a later text can correct it.",
+    input: ClarificationInput,
+    output: Clarification,
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "LIMIT_REACHED"],
+    extension: true,
   }),
 };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { STREAM_MARKETS } from "../constants.ts";
 import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Outcome, Price, Timestamp } from "../scalars.ts";
+import { Clarification } from "./markets.ts";
 import { fillFields } from "./trading.ts";
 
 const MarketFilter = z
@@ -43,6 +44,9 @@ export const streamEvents = {
   market: z
     .object({ marketId: MarketId, status, outcome: Outcome.optional(), ts: Timestamp })
     .meta({ id: "MarketEvent", description: "A market was created, suspended, resumed, closed or settled." }),
+  clarification: z
+    .object({ marketId: MarketId, id: Clarification.shape.id, text: Clarification.shape.text, ts })
+    .meta({ id: "ClarificationEvent", description: "A text was added to a market's rules." }),
   fill: z
     .object({ tradeId: z.string().describe("The trade's id."), marketId, side, amount, fee, shares, yesPriceAfter, ts })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),

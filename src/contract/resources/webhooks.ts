@@ -60,6 +60,13 @@ const MarketResumed = z
 const MarketClosed = z
   .object({ ...market, status: status("closed"), closeAt: Timestamp })
   .meta({ id: "MarketClosedData", description: "A market's closing time has passed." });
+const MarketClarified = z
+  .object({
+    ...market,
+    id: z.string().describe("The clarification's id."),
+    text: z.string().describe("The text, as added to the market's rules."),
+  })
+  .meta({ id: "MarketClarifiedData", description: "A text was added to a market's rules." });
 const MarketSettled = z
   .object({
     ...market,
@@ -166,6 +173,7 @@ export const webhookEvents = {
   "market.settled": MarketSettled,
   "market.voided": MarketVoided,
   "market.corrected": MarketCorrected,
+  "market.clarified": MarketClarified,
   "wallet.credited": WalletCredited,
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,

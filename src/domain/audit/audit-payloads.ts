@@ -8,6 +8,7 @@ import type { KycStatus, TraderState } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 import type {
   AcceptedRollback,
+  AppliedConfig,
   Assessment,
   Correction,
   CreatedKey,
@@ -69,6 +70,14 @@ export type AuditPayloads = {
   "market.resumed": { marketId: string };
   /** The market's closing time has passed. By the oracle's sweep. */
   "market.closed": { marketId: string; closeAt: string };
+  /** A text was added to the market's rules, which stay as they are otherwise. By an operator. */
+  "market.clarified": {
+    marketId: string;
+    /** The text's identifier. */
+    id: string;
+    /** What the rules mean, in the operator's words. */
+    text: string;
+  };
   /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": {
     marketId: string;
@@ -193,25 +202,7 @@ export type AuditPayloads = {
     state: StatedTenant;
   };
   /** The tenant is what its files say. By the operator who applied or rolled back. */
-  "config.applied": {
-    /** SHA-256 of the tenant file. */
-    sha256: string;
-    /** The git commit of the files; absent outside of git. */
-    gitCommit: string | undefined;
-    /** The whole policy at the first apply, changes later. */
-    policy: Json;
-    /** What the apply moved into the treasury. */
-    capitalAdded: string;
-    /** The tenant file, without its secrets. */
-    document: Json;
-    /** The entry that a rollback took the document from, instead of the file. */
-    rollbackTo: number | undefined;
-    /** Fields whose live value was kept although the file says otherwise. */
-    adopted: string[] | undefined;
-    /** Of an apply that broke a freeze: when that one ends. */
-    frozenUntil?: string | undefined;
-    state: StatedTenant;
-  };
+  "config.applied": AppliedConfig;
   /** No apply and no rollback until then; a later entry of either type replaces it. By an operator. */
   "config.frozen": {
     /** When the freeze ends by itself. */

@@ -162,6 +162,27 @@ export type StatedKeys = {
   [hash: string]: { scopes: string[]; from: string[]; createdAt: string; expiresAt: string | null; leaked?: true };
 };
 
+/** What an apply or a rollback set. */
+export type AppliedConfig = {
+  /** SHA-256 of the tenant file. */
+  sha256: string;
+  /** The git commit of the files; absent outside of git. */
+  gitCommit: string | undefined;
+  /** The whole policy at the first apply, changes later. */
+  policy: Json;
+  /** What the apply moved into the treasury. */
+  capitalAdded: string;
+  /** The tenant file, without its secrets. */
+  document: Json;
+  /** The entry that a rollback took the document from, instead of the file. */
+  rollbackTo: number | undefined;
+  /** Fields whose live value was kept although the file says otherwise. */
+  adopted: string[] | undefined;
+  /** Of an apply that broke a freeze: when that one ends. */
+  frozenUntil?: string | undefined;
+  state: StatedTenant;
+};
+
 /** What a void paid. */
 export type Void = {
   marketId: string;

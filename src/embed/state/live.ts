@@ -50,7 +50,7 @@ export function useLive(
         setHeardAt(wallClockMs());
         bridge.tell("error", {
           code: "UNREACHABLE",
-          message: "Prices are not live: the stream of events is interrupted",
+          message: "The stream of events is interrupted",
         });
       },
     });

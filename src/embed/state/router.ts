@@ -114,7 +114,7 @@ export class Router {
 
   get #memory(): Memory {
     const memory = this.#memories.get(this.#place.key);
-    invariant(memory, "the place that is shown is remembered");
+    invariant(memory, "the place is remembered");
     return memory;
   }
 

@@ -1,5 +1,4 @@
 import { useLayoutEffect, useState } from "preact/hooks";
-import type { BrandRefusal } from "../../domain/theme/brand.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
 import type { Branding } from "../branding.ts";
 import type { Bridge } from "../bridge.ts";
@@ -30,10 +29,10 @@ export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge:
       ({ brandingOf }) => {
         if (isOutdated) return;
         const branding = brandingOf(stated, brand);
-        const { style, refused } = branding;
+        const { style, leftOut } = branding;
         dress(style);
         setShown(branding);
-        if (refused.length > 0) bridge.tell("error", { code: "BRAND_REFUSED", message: sentenceOf(refused) });
+        if (leftOut) bridge.tell("error", { code: "BRAND_REFUSED", message: leftOut });
       },
       () => {},
     );
@@ -55,14 +54,4 @@ function dress(style: string): void {
   }
   sheet.replaceSync(style);
   document.dispatchEvent(new Event(LOOKS_CHANGED));
-}
-
-/** Characters of a message; the page around may show or log it. */
-const LONGEST_MESSAGE = 1000;
-
-function sentenceOf(refused: readonly BrandRefusal[]): string {
-  const whole = refused
-    .map(({ field, reason }) => (field === "brand" ? `brand ${reason}` : `brand.${field}: ${reason}`))
-    .join("; ");
-  return whole.length > LONGEST_MESSAGE ? `${whole.slice(0, LONGEST_MESSAGE)}…` : whole;
 }

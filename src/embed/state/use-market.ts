@@ -31,7 +31,7 @@ export interface LiveMarket extends Liveness {
 /** Reads what is shown again. @param ifOlderMs only if it was read longer ago, in milliseconds */
 export type Renew = (ifOlderMs?: number) => void;
 
-/** A market as it was read, kept up to date by the stream; words about its end come by reading it again. */
+/** A market as it was read, kept up to date by the stream; words about it come by reading it again. */
 export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer, renew: Renew): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
@@ -61,6 +61,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(data.yesPrice);
       setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
     } else if (event === "trade") setVolume((before) => before + data.amount);
+    else if (event === "clarification") renew();
     else if (event === "market") {
       setStatus(data.status);
       if (data.outcome) setOutcome(data.outcome);

@@ -1,11 +1,12 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
+import { toneOf } from "../../locales/formats.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/viewer.ts";
 
-/** What decides the market: the rules as the operator wrote them, and the source as a sentence. */
+/** What decides the market: the rules as the operator wrote them, what was added to them, and the source as a sentence. */
 export function Facts({ market: { detail, source = [] } }: { market: FrameMarket }) {
-  const { say } = useSpeech();
+  const { say, exact } = useSpeech();
   const { description } = detail.meta;
   return (
     <section class="facts-below">
@@ -17,6 +18,14 @@ export function Facts({ market: { detail, source = [] } }: { market: FrameMarket
           </p>
         </>
       )}
+      {detail.clarifications.map(({ id, text, at }) => (
+        <div key={id} data-pm="clarification">
+          <h2>{say("market.clarified", { time: exact(at) })}</h2>
+          <p class="rules" dir="auto">
+            {text}
+          </p>
+        </div>
+      ))}
       <Source pieces={source} />
     </section>
   );
@@ -96,7 +105,7 @@ export function OwnResult({ usd }: { usd: number }) {
   const key = cents > 0 ? "market.youWon" : cents < 0 ? "market.youLost" : "market.youEven";
   return (
     <p>
-      <b data-pm="own-result" class={cents > 0 ? "gain" : cents < 0 ? "loss" : ""}>
+      <b data-pm="own-result" class={toneOf(usd)}>
         {say(key, { amount: dollars(Math.abs(usd)) })}
       </b>
     </p>

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useSpeech } from "../speech.ts";
-import { OFFERS, type Offer, sayWords, type Words } from "../words.ts";
+import { type Offer, sayWords, type Words } from "../words.ts";
 
 export interface ProblemProps {
   words: Words;
@@ -51,7 +51,7 @@ export function WayOut({ offer, onOffer }: { offer: Offer; onOffer(offer: Offer)
   const { say } = useSpeech();
   return (
     <button type="button" data-pm="way-out" data-action={offer} onClick={() => onOffer(offer)}>
-      {say(OFFERS[offer])}
+      {say(`offer.${offer}`)}
     </button>
   );
 }

@@ -11,12 +11,13 @@ import type { Loaded } from "../load.ts";
 const MAX_ROWS = 100_000;
 
 /**
- * Rows that are part of another row (the keyring's keys), that the next trade changes (holders and their fees), or that are not read
+ * Rows that are part of another row (the keyring's keys, a market's clarifications), that the next trade changes
+ * (holders and their fees), or that are not read
  * again. The keyring and the tenant's record are reread for each command that changes them, so that it sees and
  * corrects rows that were forged meanwhile.
  */
 const NOT_KEPT = new Set<Table>([
-  ...(["apiKey", "keyring", "tenantRecord", "assessment", "inboundDelivery"] as const),
+  ...(["apiKey", "keyring", "tenantRecord", "assessment", "clarification", "inboundDelivery"] as const),
   ...(["holders", "holderFees", "positionFee"] as const),
 ]);
 

@@ -75,6 +75,12 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
       ...{ closingRecorded: plain("markets"), yesPricePpm: ppm("markets", "lastPrice") },
     },
   },
+  clarification: {
+    ...{ what: "clarification", check: "markets", keyOf: ({ id }) => id, idOf: ({ id }) => id },
+    fields: {
+      ...{ marketId: plain("markets"), position: plain("markets"), text: plain("markets"), at: time("markets") },
+    },
+  },
   marketEnd: {
     ...{
       what: "market_end",

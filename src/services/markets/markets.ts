@@ -49,6 +49,10 @@ export function marketHandlers(context: ServiceContext) {
       submit(context, "suspendMarket", { type: "suspendMarket", marketId: id }, caller, (result) => result),
     resumeMarket: ({ id }, caller) =>
       submit(context, "resumeMarket", { type: "resumeMarket", marketId: id }, caller, (result) => result),
+    clarifyMarket: ({ id: marketId, text }, caller) => {
+      const command = { type: "clarifyMarket", id: context.newId("clr"), marketId, text } as const;
+      return submit(context, "clarifyMarket", command, caller, (result) => result);
+    },
   } satisfies Handlers;
 }
 
@@ -160,6 +164,7 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
     reason: reasonOf(row),
     corrections: [...(row.corrections ?? [])],
     key: row.key,
+    clarifications: row.clarifications,
   };
 }
 

@@ -41,6 +41,7 @@ export function holds({ attempt, what }: Claim, ledger: NaiveLedger, keys: Keys)
     if (what === "INSUFFICIENT_SHARES") return held < command.sharesMicro;
     return held >= command.sharesMicro && (what === "PRICE_BOUND" || what === "AMOUNT_TOO_SMALL");
   }
+  if (command.type === "clarifyMarket") return what === "LIMIT_REACHED" && book.texts.length >= 20;
   if (command.type !== "placeTrade") return false;
   const { traderId, amountMicro } = command;
   switch (what) {

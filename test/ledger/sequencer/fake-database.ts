@@ -32,9 +32,9 @@ const TURN_WAIT_MS = 1500;
 const TURN_IDLE_MS = 1000;
 
 /** Rows that grow and never change. */
-const JOURNALS = new Set<Table>(["market", "receipt", "assessment", "inboundDelivery"]);
+const JOURNALS = new Set<Table>(["market", "receipt", "assessment", "inboundDelivery", "clarification"]);
 /** Rows that live in a process's memory only. */
-const DERIVED = new Set<Table>(["portfolio", "holders", "keyring"]);
+const DERIVED = new Set<Table>(["portfolio", "holders", "keyring", "clarifications"]);
 
 /**
  * The server: committed rows, the lock on the head row, and the commit statement with the effects and the refusals of
@@ -244,6 +244,10 @@ export class FakeDatabase {
           (row): Loaded => ({ table: "position", key: positionKey(row.traderId, row.marketId, row.side), row }),
         ),
       ];
+    }
+    if (table === "clarifications") {
+      const texts = this.all("clarification").filter(({ marketId }) => marketId === key);
+      return [{ table, key, row: texts.toSorted((a, b) => a.position - b.position) }];
     }
     if (table === "keyring") return [{ table, key, row: this.all("apiKey") }];
     const row = this.rows.get(`${table}/${key}`);

@@ -10,6 +10,8 @@ export interface NaiveBook {
   fund: bigint;
   closeAt: number;
   closingRecorded: boolean;
+  /** The clarifications, oldest first. */
+  texts: string[];
 }
 
 /** Thrown when the journal holds something that should have been refused, or that does not add up. */
@@ -118,6 +120,7 @@ export class NaiveLedger {
           fund,
           closeAt,
           closingRecorded: false,
+          texts: [],
         });
         this.#move("treasury", `escrow:${command.id}`, fund);
         break;
@@ -128,6 +131,12 @@ export class NaiveLedger {
       case "resumeMarket":
         this.#turn(command.marketId, "suspended", "open");
         break;
+      case "clarifyMarket": {
+        const book = this.#book(command.marketId);
+        must(book.status !== "settled" && book.texts.length < 20, "a text too many");
+        book.texts.push(`${payload.id} ${payload.text}`);
+        break;
+      }
       case "settleMarket":
         this.#settle(command.marketId, command.outcome);
         break;

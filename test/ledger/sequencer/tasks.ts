@@ -118,6 +118,7 @@ function anyCommand(id: number, random: Random): (attempt: string) => Command {
   if (dice < 0.795)
     return fixed({ type: "keepWebhook", webhook: deliveryOf(`other ${random.int(0, 3)}`), outcome: "kept" });
   if (dice < 0.81) return fixed({ type: "closeMarket", marketId: random.pick(["m2", "m2", "m0"]) });
+  if (dice < 0.82) return (attempt) => ({ type: "clarifyMarket", id: attempt, marketId, text: `Text ${id}` });
   if (dice < 0.83) return fixed({ type: "suspendMarket", marketId });
   if (dice < 0.88) return fixed({ type: "resumeMarket", marketId });
   if (dice < 0.905) return fixed({ type: "settleMarket", marketId, outcome: random.pick(["yes", "no"]) });

@@ -142,6 +142,14 @@ function checkRows({ database }: Run, ledger: NaiveLedger): void {
     const row = database.row("marketState", id);
     const actual = [row?.yesMicro, row?.noMicro, row?.status, row?.volumeMicro].join(" ");
     must(actual === [book.yes, book.no, book.status, book.volume].join(" "), `book ${id} is ${actual}`);
+    const texts = database.all("clarification").filter(({ marketId }) => marketId === id);
+    const shown = texts
+      .sort((a, b) => a.position - b.position)
+      .map((each) => `${each.position} ${each.id} ${each.text}`);
+    must(
+      shown.join() === book.texts.map((text, index) => `${index + 1} ${text}`).join(),
+      `texts of ${id} are ${shown}`,
+    );
   }
   must(database.all("marketState").length === ledger.books.size, "there are other books than the journal's");
   const held = database

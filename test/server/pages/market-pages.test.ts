@@ -18,6 +18,15 @@ beforeAll(async () => {
   });
   await tenant.openMarket("mkt_btc", { closeAt, question: "Bitcoin?", resolutionRef: "pm:btc > 200000 @ close" });
   await tenant.openMarket("mkt_bad", { closeAt: closeAt + 1, question: HOSTILE, resolutionRef: HOSTILE });
+  for (const [marketId, id, text] of [
+    ["mkt_rain", "c1", "Drizzle counts.\nHail does not."],
+    ["mkt_rain", "c2", "Snow does."],
+    ["mkt_bad", "c3", HOSTILE],
+  ] as const)
+    await tenant.services.sequencer.submit({
+      command: { type: "clarifyMarket", marketId, id, text },
+      actor: "admin:ops",
+    });
   await tenant.openMarket("mkt_over", { closeAt, question: "Is it over?" });
   await tenant.services.sequencer.submit({
     command: { type: "settleMarket", marketId: "mkt_over", outcome: "no" },
@@ -47,6 +56,20 @@ describe("the page of a market", () => {
     expect(await read("/m/mkt_btc")).toContain(
       "Settled by the price of Bitcoin when the market closes: Yes if it is above 200,000.",
     );
+  });
+
+  test("tells what was added to the rules below them, oldest first, each with its time", async () => {
+    const html = await read("/m/mkt_rain");
+    const found = [...html.matchAll(/data-pm="clarification"><h2>(.*?)<\/h2><p[^>]*>(.*?)<\/p>/gs)];
+    const answer = await get("/v1/markets/mkt_rain", { "x-api-key": PUBLIC_KEY });
+    const { clarifications } = (await answer.json()) as { clarifications: { at: string }[] };
+    expect(found.map(([, , text]) => text)).toEqual(["Drizzle counts.\nHail does not.", "Snow does."]);
+    expect(found[0]?.[1]).toMatch(
+      new RegExp(`^Clarified <time datetime="${clarifications[0]?.at}">\\w+ \\d+, \\d{4}, .*UTC</time>$`),
+    );
+    expect(html.indexOf("Yes if it rains")).toBeLessThan(html.indexOf("Drizzle"));
+    expect(await read("/m/mkt_rain?locale=de")).toContain("<h2>Klarstellung vom <time");
+    expect(await read("/m/mkt_btc")).not.toContain("clarification");
   });
 
   test("tells the result of a settled market, and the last chance", async () => {

@@ -22,6 +22,9 @@ market suspend rain
 market suspend @last --reason "the weather service is down"
 market resume rain
 market resume @last --reason "it is up again"
+market clarify rain --text "Rain at the airport's station counts."
+market clarify @last --reason "users asked" \
+    --text "A drizzle of less than 0.1 mm is no rain."
 market history rain
 market history rain -o csv
 market depth rain

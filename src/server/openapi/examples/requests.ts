@@ -48,6 +48,7 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   getMarketDepth: market,
   suspendMarket: market,
   resumeMarket: market,
+  clarifyMarket: { ...market, text: story.CLARIFICATION.text },
   previewSettlement: { ...market, outcome: "yes" },
   settleMarket: { marketId: story.MARKET, outcome: "yes", expectPayouts: 1, expectTotalUsd: story.SHARES },
   voidMarket: { reason: "The source never published the figure", expectTotalUsd: story.FILL.amount },

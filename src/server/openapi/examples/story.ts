@@ -34,6 +34,11 @@ export const CORRECTABLE_UNTIL = "2031-02-03T18:00:20.000Z";
 export const MARKET = "mkt_019f2c3a7b";
 export const QUESTION = "Will BTC close above 100,000?";
 export const REFERENCE = "pm:btc > 100000";
+export const CLARIFICATION = {
+  id: "clr_019f2c8e45",
+  text: "The price of the last trade before the closing time counts.",
+  at: "2026-01-01T12:10:00.000Z",
+};
 export const USER = "usr_1";
 export const TRADE = "trd_019f2c4b10";
 

@@ -106,6 +106,7 @@ export const TRADER_ANSWERS: OutputExamples = {
     reason: null,
     corrections: [],
     key: null,
+    clarifications: [story.CLARIFICATION],
   },
   getMarketHistory: [
     { t: story.CREATED_AT, yes: story.YES_BEFORE, no: 1 - story.YES_BEFORE },
@@ -113,6 +114,7 @@ export const TRADER_ANSWERS: OutputExamples = {
   ],
   getMarketDepth: { yes: ladder("yes"), no: ladder("no") },
   suspendMarket: { id: MARKET, status: "suspended" },
+  clarifyMarket: { ...story.CLARIFICATION, marketId: MARKET },
   resumeMarket: { id: MARKET, status: "open" },
   previewSettlement: {
     marketId: MARKET,

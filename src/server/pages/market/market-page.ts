@@ -38,7 +38,14 @@ function factsOf(speaker: Speaker, market: Market, finalValue: string | undefine
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
   return `<section class="once">${endOf(speaker, market, finalValue)}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
+${market.clarifications.map((each) => clarificationOf(speaker, each)).join("\n")}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
+}
+
+function clarificationOf(speaker: Speaker, { text, at }: Market["clarifications"][number]): string {
+  const time = { html: `<time datetime="${escapeHtml(at)}">${escapeHtml(speaker.exact(at))}</time>` };
+  const title = sentence(speaker, "market.clarified", { time });
+  return `<section class="once" data-pm="clarification"><h2>${title}</h2><p class="rules" dir="auto">${escapeHtml(text)}</p></section>`;
 }
 
 /** @param finalValue the value of the deciding feed */
