@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import type { Frame } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { userToken } from "../server/support/harness.ts";
@@ -111,6 +112,9 @@ test.each(["light", "dark"] as const)("its pictures, %s, without a fault that ax
     expect(await accessibilityProblems(opened.frame)).toEqual([]);
     await opened.page.screenshot({ path: `${OUTPUT}ended-${marketId}-${theme}.png`, fullPage: true });
     await opened.close();
+    const picture = await fetch(`${stage.tenant.url}/m/${marketId}/image.png?theme=${theme}`);
+    expect(picture.status).toBe(200);
+    await writeFile(`${OUTPUT}ended-${marketId}-${theme}-image.png`, new Uint8Array(await picture.arrayBuffer()));
   }
   for (const [name, host] of [
     ["portfolio", { view: "portfolio", token }],
