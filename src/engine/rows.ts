@@ -199,8 +199,10 @@ export interface Tables {
   portfolio: Portfolio;
   /** All positions in a market; loaded for an end of it only. */
   holders: readonly Position[];
-  /** Makes the loader load the fees of all positions in a market. */
+  /** Makes the loader load the fees of all open positions in a market. */
   holderFees: never;
+  /** Makes the loader load what the holders of positions in a market owe. */
+  holderDebts: never;
   /** All API keys. */
   keyring: readonly ApiKey[];
   apiKey: ApiKey;

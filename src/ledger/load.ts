@@ -1,5 +1,5 @@
 import { ANSWER_LIFE_MS, keyDigits } from "../domain/access/idempotency.ts";
-import { receivableOf, walletOf } from "../domain/accounts.ts";
+import { walletOf } from "../domain/accounts.ts";
 import type { IsSealed } from "../domain/audit/seal.ts";
 import { afterTrade, NOTHING_HELD } from "../domain/market/holding.ts";
 import {
@@ -16,6 +16,7 @@ import {
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
+import { isOfKind, ownerOf } from "./account-sql.ts";
 import type { TableCodec } from "./codec.ts";
 import { marketsWithKey } from "./market-names.ts";
 import { lastFreeze, listApiKeys, loadRevocations, loadTenantRecord, loadTraders } from "./standing.ts";
@@ -45,6 +46,7 @@ export async function loadRows(sql: ReadSql, needs: Need[], isSealed: IsSealed =
       const keys = [...keySet];
       if (table === "holders") return loadHolders(sql, keys);
       if (table === "holderFees") return loadHolderFees(sql, keys);
+      if (table === "holderDebts") return loadHolderDebts(sql, keys);
       if (table === "portfolio") return loadPortfolios(sql, keys);
       const rows = await LOADERS[table](sql, keys, isSealed);
       return keys.map((key) => ({ table, key, row: rows.get(key) ?? null }));
@@ -60,7 +62,7 @@ function unchecked(): never {
 
 type Loader<T extends Table> = (sql: ReadSql, keys: string[], isSealed: IsSealed) => Promise<Map<string, Tables[T]>>;
 
-const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "portfolio">]: Loader<T> } = {
+const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "holderDebts" | "portfolio">]: Loader<T> } = {
   tenant: loadTenant,
   account: byKey(TABLES.account),
   market: byKey(TABLES.market),
@@ -190,7 +192,7 @@ async function loadPortfolios(sql: ReadSql, traderIds: string[]): Promise<Loaded
   ];
 }
 
-/** The positions of markets, including closed ones, with the wallets and debts of their holders. */
+/** The positions of markets, including closed ones, and the wallets of their holders, which an end pays. */
 async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.position.selected())}
@@ -198,23 +200,24 @@ async function loadHolders(sql: ReadSql, marketIds: string[]): Promise<Loaded[]>
      where market_id = any(${textArray(marketIds)}::text[])
      order by trader_id, side`;
   const positions = rows.map((stored) => TABLES.position.decode(stored));
-  const traderIds = [...new Set(positions.map(({ traderId }) => traderId))];
-  const names = traderIds.flatMap((id) => [walletOf(id), receivableOf(id)]);
-  const accounts = await loadByKey(sql, TABLES.account, names);
+  const wallets = [...new Set(positions.map(({ traderId }) => walletOf(traderId)))];
+  const accounts = await loadByKey(sql, TABLES.account, wallets);
   return [
     ...marketIds.map(
       (key): Loaded => ({ table: "holders", key, row: positions.filter(({ marketId }) => marketId === key) }),
     ),
-    ...names.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
+    ...wallets.map((key): Loaded => ({ table: "account", key, row: accounts.get(key) ?? null })),
   ];
 }
 
-/** The fees within the cost of each position of the markets, from the trades of their holders. */
+/** The fees within the cost of each open position of the markets, from its trades. */
 async function loadHolderFees(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const rows = await sql`
     select t.market_id, t.trader_id, t.side, t.shares_micro, t.fee_micro
-      from (select distinct trader_id from position where market_id = any(${textArray(marketIds)}::text[])) p
-      join trade t on t.trader_id = p.trader_id and t.market_id = any(${textArray(marketIds)}::text[])
+      from position p
+      join trade t on t.trader_id = p.trader_id and t.market_id = p.market_id and t.side = p.side
+     where p.market_id = any(${textArray(marketIds)}::text[])
+       and p.shares_micro > 0
      order by t.seq`;
   const held = new Map<string, typeof NOTHING_HELD>();
   for (const { market_id, trader_id, side, ...row } of rows) {
@@ -226,5 +229,21 @@ async function loadHolderFees(sql: ReadSql, marketIds: string[]): Promise<Loaded
   return [
     ...marketIds.map((key): Loaded => ({ table: "holderFees", key, row: null })),
     ...[...held].map(([key, { feeMicro }]): Loaded => ({ table: "positionFee", key, row: { feeMicro } })),
+  ];
+}
+
+/** What the holders of positions in the markets owe; few owe anything. */
+async function loadHolderDebts(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
+  const rows = await sql`
+    select ${sql.unsafe(TABLES.account.selected("a"))}
+      from account a
+     where ${isOfKind(sql, "receivable", "a.id")}
+       and ${ownerOf(sql, "receivable", "a.id")} in (select trader_id from position where market_id = any(${textArray(marketIds)}::text[]))`;
+  return [
+    ...marketIds.map((key): Loaded => ({ table: "holderDebts", key, row: null })),
+    ...rows.map((stored): Loaded => {
+      const row = TABLES.account.decode(stored);
+      return { table: "account", key: row.id, row };
+    }),
   ];
 }

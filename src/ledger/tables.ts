@@ -107,8 +107,8 @@ export const TABLES = {
 
 /** Rows that exist only in a process's memory. */
 type Derived =
-  | ("clarifications" | "freeze" | "holders" | "holderFees" | "keyring" | "marketKey" | "portfolio" | "positionFee")
-  | ("revocation" | "tenantRecord");
+  | ("clarifications" | "freeze" | "holders" | "holderDebts" | "holderFees" | "keyring" | "marketKey" | "portfolio")
+  | ("positionFee" | "revocation" | "tenantRecord");
 
 /** The codecs of the rows that commands read and write. A missing codec does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =

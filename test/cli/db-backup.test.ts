@@ -58,6 +58,19 @@ describe("backup and restore", () => {
     expect(status).toMatchObject({ verified: true });
   });
 
+  test("the end of a voided market is restored to the letter, its reason included", async () => {
+    const reason = 'A "tab\tand \\. newline\n\\.\nü東';
+    await scene.withServices(({ sequencer }) =>
+      sequencer.submit({ command: { type: "voidMarket", marketId: "m1", reason }, actor: "cli:test" }),
+    );
+    const before = await scene.everything();
+    expect(before.market_end).toHaveLength(1);
+    const { file } = await scene.backup();
+    await scene.deposit("after", 7);
+    expect(await scene.restore(file)).toMatchObject({ exit: 0 });
+    expectRestored(await scene.everything(), before);
+  });
+
   test("a database that is gone altogether is restored too", async () => {
     const before = await scene.everything();
     const { file } = await scene.backup();

@@ -124,6 +124,21 @@ describe("a stream", () => {
     ]);
   });
 
+  test("tells ends that no side won", async () => {
+    await tenant.openMarket("m4");
+    await tenant.openMarket("m5");
+    const stream = await watch("?markets=m4,m5");
+    const submit = tenant.services.sequencer.submit.bind(tenant.services.sequencer);
+    await submit({ command: { type: "settleMarket", marketId: "m4", outcome: "0.4" }, actor: "admin:ops" });
+    await submit({ command: { type: "voidMarket", marketId: "m5", reason: "called off" }, actor: "admin:ops" });
+    await stream.until(3);
+    expect(stream.events.slice(1).map(({ event, data }) => [event, data.status, data.outcome])).toEqual([
+      ["market", "settled", { yes: 0.4 }],
+      ["market", "settled", "void"],
+    ]);
+    for (const { data } of stream.events.slice(1)) expect(z.safeParse(streamEvents.market, data).error).toBeUndefined();
+  });
+
   test("tells a text that is added to a market's rules", async () => {
     const stream = await watch("?markets=m1");
     const command = { type: "clarifyMarket", marketId: "m1", id: "c1", text: "Drizzle counts.\n<b>&" } as const;

@@ -60,7 +60,12 @@ export function requireCorrectable(
  * @throws Fault as `requireCorrectable`, and MARKET_NOT_FOUND, EXPECTATION_NOT_MET, TREASURY_INSUFFICIENT
  */
 export const correctMarket: CommandKind<CorrectMarket, Corrected> = {
-  needs: ({ marketId }) => [...refundNeeds(marketId), need("marketEnd", marketId), TENANT],
+  needs: ({ marketId }) => [
+    ...refundNeeds(marketId),
+    need("holderDebts", marketId),
+    need("marketEnd", marketId),
+    TENANT,
+  ],
   ownBatch: true,
   decide(draft, command, now) {
     const { correctionHours } = rulesOf(requireTenant(draft)).resolution;

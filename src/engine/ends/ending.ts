@@ -24,8 +24,12 @@ export function endingOf(state: Reader, marketId: string): Ending | undefined {
 }
 
 /** The row of an end with this outcome. */
-export function endRow(ending: Ending, outcome: Outcome): Omit<MarketEnd, "reason" | "corrections" | "version"> {
-  const { payouts, paidMicro, feesMicro, treasuryMicro } = sumsOf(ending, outcome);
+export function endRow(
+  ending: Ending,
+  outcome: Outcome,
+  sums = sumsOf(ending, outcome),
+): Omit<MarketEnd, "reason" | "corrections" | "version"> {
+  const { payouts, paidMicro, feesMicro, treasuryMicro } = sums;
   return { marketId: ending.market.id, payouts, paidMicro, feesMicro, treasuryMicro };
 }
 
@@ -39,9 +43,9 @@ export function sumsOf({ market, marketState, holders }: Ending, outcome: Outcom
  * What an end moves: in a void the fees of the open positions go back into the escrow, and the treasury adds what it
  * lacks. Then each position is paid, and the rest returns to the treasury.
  */
-export function movesOfEnd(ending: Ending, outcome: Outcome): Transfer[] {
+export function movesOfEnd(ending: Ending, outcome: Outcome, sums = sumsOf(ending, outcome)): Transfer[] {
   const { market, holders } = ending;
-  const { feesMicro, treasuryMicro } = sumsOf(ending, outcome);
+  const { feesMicro, treasuryMicro } = sums;
   const escrow = escrowOf(market.id);
   const moves = [move(TREASURY, escrow, -treasuryMicro), move(FEES, escrow, feesMicro)];
   for (const holder of holders) moves.push(move(escrow, walletOf(holder.traderId), paidTo(holder, outcome)));

@@ -71,7 +71,7 @@ export const settleMarket: CommandKind<SettleMarket, Ended<Settled>> = {
     if (oracle) requireOracleMaySettle(draft, { ...ending, oracle }, now);
     const sums = sumsOf(ending, outcome);
     requireExpected("Settling", sums, expect);
-    end(draft, ending, { outcome, reason: null }, now);
+    end(draft, ending, { outcome, reason: null, sums }, now);
     draft.record("market.settled", {
       marketId,
       outcome: outcomeOnRecord(outcome),
@@ -100,7 +100,7 @@ export const voidMarket: CommandKind<VoidMarket, Ended<"void">> = {
     const { fromTreasuryMicro, toTreasuryMicro } = fromAndTo(sums.treasuryMicro);
     requireExpected("Voiding", sums, expect);
     requireTreasuryMayPay("Voiding", fromTreasuryMicro, maxTreasuryMicro);
-    end(draft, ending, { outcome: "void", reason }, now);
+    end(draft, ending, { outcome: "void", reason, sums }, now);
     draft.record("market.voided", {
       marketId,
       reason,
@@ -133,23 +133,24 @@ export function requireKnown(state: Reader, marketId: string): Ending {
 function end(
   draft: Draft,
   ending: Ending,
-  { outcome, reason }: { outcome: Outcome; reason: string | null },
+  { outcome, reason, sums }: { outcome: Outcome; reason: string | null; sums: EndSums },
   now: number,
 ): void {
   const { market, marketState } = ending;
   const { id: marketId } = market;
-  const { treasuryMicro, escrowMicro } = sumsOf(ending, outcome);
+  const { treasuryMicro, escrowMicro } = sums;
   invariant(
     draft.account(escrowOf(marketId)).balanceMicro === escrowMicro,
     `the escrow of ${marketId} covers exactly the outstanding shares of a side`,
   );
   requireTreasuryHolds(draft, -treasuryMicro);
-  for (const { debit, credit, amountMicro } of movesOfEnd(ending, outcome)) draft.transfer(debit, credit, amountMicro);
+  for (const { debit, credit, amountMicro } of movesOfEnd(ending, outcome, sums))
+    draft.transfer(debit, credit, amountMicro);
   for (const holder of ending.holders) closePosition(draft, holder);
   draft.put("marketState", marketId, { ...marketState, status: "settled", outcome, settledAt: now });
   endWatch(draft, marketId);
   if (outcome !== "yes" && outcome !== "no")
-    draft.put("marketEnd", marketId, { ...endRow(ending, outcome), reason, corrections: [], version: 0 });
+    draft.put("marketEnd", marketId, { ...endRow(ending, outcome, sums), reason, corrections: [], version: 0 });
 }
 
 /** Checked in the commit that pays, so that no trade can happen between the check and the payment. */

@@ -18,7 +18,7 @@ const MAX_ROWS = 100_000;
  */
 const NOT_KEPT = new Set<Table>([
   ...(["apiKey", "keyring", "tenantRecord", "assessment", "clarification", "inboundDelivery"] as const),
-  ...(["holders", "holderFees", "positionFee"] as const),
+  ...(["holders", "holderFees", "holderDebts", "positionFee"] as const),
 ]);
 
 /**

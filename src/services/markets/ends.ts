@@ -4,12 +4,13 @@ import { fromAndTo, paidTo } from "../../domain/market/ends.ts";
 import { pricesOf, statusAt } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
-import { requireTenant, TENANT } from "../../engine/command.ts";
+import { need, requireTenant, TENANT } from "../../engine/command.ts";
 import type { Command, Results } from "../../engine/commands.ts";
 import type { Reader } from "../../engine/draft.ts";
 import { correctableUntil, requireCorrectable } from "../../engine/ends/correction.ts";
 import { correctionOf, type Ending, sumsOf } from "../../engine/ends/ending.ts";
 import { refundNeeds, requireKnown } from "../../engine/ends/settlement.ts";
+import type { Need } from "../../engine/rows.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import { readState } from "../read-state.ts";
@@ -130,7 +131,7 @@ async function previewCorrection(
   context: ServiceContext,
   { id, outcome: to }: Input<"previewCorrection">,
 ): Promise<Result<"previewCorrection">> {
-  const { ending, state, now } = await loadEnding(context, id);
+  const { ending, state, now } = await loadEnding(context, id, [need("holderDebts", id)]);
   const { correctionHours } = rulesOf(requireTenant(state)).resolution;
   const from = requireCorrectable(ending.marketState, { to, correctionHours }, now);
   const balanceOf = (account: string) => state.get("account", account)?.balanceMicro ?? 0n;
@@ -146,7 +147,8 @@ async function previewCorrection(
 async function loadEnding(
   context: ServiceContext,
   id: string,
+  more: Need[] = [],
 ): Promise<{ ending: Ending; state: Reader; now: number }> {
-  const read = await readState(context, [...refundNeeds(id), TENANT]);
+  const read = await readState(context, [...refundNeeds(id), TENANT, ...more]);
   return { ending: requireKnown(read.state, id), ...read };
 }
