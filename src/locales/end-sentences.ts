@@ -41,7 +41,7 @@ export function lastValue(speaker: Speaker, { yesPrice }: { yesPrice: number }, 
   return pieces(speaker, "end.chance", { chance: speaker.chance(yesPrice) });
 }
 
-/** Whether a name of its outcome does not say enough: nobody won, or the outcome was corrected. */
+/** Whether a name of its outcome does not say enough: no side won, or the outcome was corrected. */
 export function needsSentences({ outcome, corrections }: Pick<MarketEnd, "outcome" | "corrections">): boolean {
   return outcome !== null && (wonBy(outcome) === undefined || corrections.length > 0);
 }

@@ -6,20 +6,7 @@ import type { Bridge } from "../bridge.ts";
 import { queryOf, type Shown } from "../protocol.ts";
 import { Pauses } from "../stream/pauses.ts";
 import type { Wish } from "../ticket/draft.ts";
-
-type View = FrameData["view"];
-
-/** One entry of the frame's history: what is shown there, and which entry it was opened from. */
-export interface HistoryEntry {
-  readonly key: number;
-  readonly view: View;
-  /** Of the query: a market, two for `compare`, or none. */
-  readonly marketId?: string | undefined;
-  readonly locale?: string | undefined;
-  /** What the reader wants to trade there: the side that was tapped, or a position to sell. */
-  readonly wish?: Wish | undefined;
-  readonly from?: HistoryEntry | undefined;
-}
+import { type HistoryEntry, placeIn } from "./history-entry.ts";
 
 /** Why a place cannot be shown; `retryAtMs`, by `performance.now()`, when it is tried again. */
 export interface Trouble {
@@ -294,9 +281,4 @@ export class Router {
       if (value !== undefined) query.set(name, value);
     history[how]({ pm: place }, "", `/embed/${view}?${query}`);
   }
-}
-
-/** The place that a document wrote into this entry of the history. */
-function placeIn(state: unknown): HistoryEntry | undefined {
-  return (state as { pm?: HistoryEntry } | null)?.pm;
 }

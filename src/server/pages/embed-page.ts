@@ -3,9 +3,7 @@ import type { Fault } from "../../domain/fault.ts";
 import { completeTheme, type StatedTheme, themeSources } from "../../domain/theme/stated-theme.ts";
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { endSentences, lastValue, needsSentences } from "../../locales/end-sentences.ts";
 import type { Languages } from "../../locales/languages.ts";
-import { sourceSentence } from "../../locales/source-sentence.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
@@ -18,6 +16,7 @@ import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
 import type { FrameReader, ReadMarket, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
+import { marketInWords } from "./market-in-words.ts";
 
 export interface EmbedOptions {
   /** The tenant's display name. */
@@ -206,15 +205,6 @@ async function frameData(
     ...(market && { market: told(market) }),
     ...(compared && { compared: [told(compared[0]), told(compared[1])] }),
   };
-}
-
-/** The server makes the sentences, so that frames need neither their words nor a parser of references. */
-function marketInWords(view: View, { finalValue, ...market }: ReadMarket, speaker: Speaker): FrameMarket {
-  const { detail } = market;
-  if (view !== "market") return needsSentences(detail) ? { ...market, ended: endSentences(speaker, detail) } : market;
-  const source = sourceSentence(speaker, detail);
-  if (detail.outcome === null) return { ...market, source };
-  return { ...market, source, ended: [...endSentences(speaker, detail), lastValue(speaker, detail, finalValue)] };
 }
 
 /** Messages that only the server uses. */
