@@ -54,7 +54,7 @@ function settlementsOf(state: State, user: string) {
     if (position.user !== user || position.shares === 0n || market?.status !== "settled") return [];
     const { side, shares, cost } = position;
     const payout = side === market.outcome ? shares : 0n;
-    const shown = { marketId: market.id, side, outcome: market.outcome, settledAt: market.settledAt };
+    const shown = { marketId: market.id, side, outcome: market.outcome, settledAt: market.settledAt, reason: null };
     return [{ ...shown, shares: usd(shares), cost: usd(cost), payout: usd(payout) }];
   });
   // Those of one millisecond have no order of their own, so nothing is said where the list is cut.
