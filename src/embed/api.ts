@@ -85,7 +85,8 @@ export class Api {
   async view(view: FrameData["view"], query: URLSearchParams): Promise<FrameData> {
     // A portfolio is read with its user's token; the rest of its document equals a list's.
     const path = view === "portfolio" ? "markets" : view;
-    const data = await this.#send<FrameData>(`/embed/data/${path}?${query}`, {});
+    // The browser's own copy may be older than an event that asks for this.
+    const data = await this.#send<FrameData>(`/embed/data/${path}?${query}`, { cache: "no-cache" });
     return { ...data, view };
   }
 

@@ -2,7 +2,6 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import type { FrameData } from "../contract/resources/embed.ts";
 import type { Logo as LogoOf } from "../domain/theme/stated-theme.ts";
-import { withSides } from "../locales/languages.ts";
 import { speakerFor } from "../locales/speaker.ts";
 import type { Brand, Theme } from "./protocol.ts";
 import { Speech, useSpeech } from "./speech.ts";
@@ -36,11 +35,11 @@ function Frame({ first }: { first: FrameData }) {
     onUpdate: (shown) => router.show(shown),
   });
   const router = useMemo(() => new Router(first, viewer, () => redraw({})), []);
-  const { data, place, isLoading, trouble } = router;
-  const { logo, words = {} } = useBrand(first.theme, brand, viewer.bridge);
+  const { data, place, isLoading, trouble, renew } = router;
+  const branding = useBrand(first.theme, brand, viewer.bridge);
   const speaker = useMemo(
-    () => speakerFor(data.locale, withSides(data.messages, words, data.locale)),
-    [data.locale, data.messages, words],
+    () => speakerFor(data.locale, branding?.named(data.messages, data.locale) ?? data.messages),
+    [data.locale, data.messages, branding],
   );
   useEffect(() => {
     document.documentElement.lang = data.locale;
@@ -50,7 +49,7 @@ function Frame({ first }: { first: FrameData }) {
   const open = (marketId: string, wish?: Wish): void => router.open(marketId, wish);
   return (
     <Speech.Provider value={speaker}>
-      <Logo logo={logo} />
+      <Logo logo={first.theme?.logo} />
       <Kept.Provider value={router.kept}>
         {trouble ? (
           <Unavailable router={router} />
@@ -62,13 +61,14 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 viewer={viewer}
                 theme={theme}
+                renew={renew}
                 wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (
-              <CardView market={data.market} viewer={viewer} open={open} />
+              <CardView market={data.market} viewer={viewer} renew={renew} open={open} />
             ) : data.view === "compare" && data.compared ? (
-              <CompareView pair={data.compared} viewer={viewer} theme={theme} open={open} />
+              <CompareView pair={data.compared} viewer={viewer} theme={theme} renew={renew} open={open} />
             ) : data.view === "portfolio" ? (
               <PortfolioView data={data} viewer={viewer} open={open} />
             ) : (

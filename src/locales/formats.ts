@@ -3,8 +3,6 @@ import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 /** Numbers and times as the readers of a language write them. Amounts are US dollars, prices 0 to 1, times milliseconds since the epoch or ISO 8601. */
 export interface Formats {
   number(value: number): string;
-  /** A plain decimal as text, with all its digits. */
-  decimal(text: string): string;
   dollars(usd: number): string;
   dollarsOfMicro(micro: bigint): string;
   /** Without cents, for amounts that have none. */
@@ -19,6 +17,8 @@ export interface Formats {
   chance(price: number): string;
   /** A price as a whole percentage. */
   percent(price: number): string;
+  /** What a share is paid, with all its digits. */
+  payout(part: number): string;
   /** A price of a share in cents, to a tenth. */
   cents(price: number): string;
   clock(time: number | string): string;
@@ -30,8 +30,6 @@ export interface Formats {
   axisTime(ms: number, stepMs: number): string;
   /** "3 days", "1 hour": the largest unit alone. */
   duration(ms: number): string;
-  /** "90 seconds", "1 hour": the largest unit that divides these milliseconds, which are whole seconds. */
-  span(ms: number): string;
 }
 
 export interface FormatOptions {
@@ -39,10 +37,12 @@ export interface FormatOptions {
   timeZone?: string | undefined;
 }
 
+/** Amounts and prices are typed in Latin digits everywhere, so they are shown in them too. */
+export const withLatinDigits = (locale: string): Intl.Locale => new Intl.Locale(locale, { numberingSystem: "latn" });
+
 /** @param locale a BCP 47 tag */
 export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Formats {
-  // Amounts and prices are typed in Latin digits everywhere, so they are shown in them too.
-  const tag = new Intl.Locale(locale, { numberingSystem: "latn" });
+  const tag = withLatinDigits(locale);
   const number = (options: Intl.NumberFormatOptions) => {
     const format = new Intl.NumberFormat(tag, options);
     // The dollar is one sign in every language: Arabic would have letters.
@@ -67,11 +67,9 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   const day = time({ year: "numeric", month: "short", day: "numeric" });
   const shortDay = time({ month: "short", day: "numeric" });
   const month = time({ year: "numeric", month: "short" });
-  const exactDecimal = new Intl.NumberFormat(tag, { maximumFractionDigits: 20 });
   const inUnit = (unit: string, count: number) => number({ style: "unit", unit, unitDisplay: "long" })(count);
   return {
     number: number({}),
-    decimal: (text) => exactDecimal.format(text as Intl.StringNumericLiteral),
     dollars,
     dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
     wholeDollars,
@@ -80,6 +78,7 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
     // Over whole millionths, as 0.29 lies a little below itself.
     shares: (count) => hundredths(Math.floor(Math.round(count * 1e6) / 10_000) / 100),
     percent,
+    payout: number({ style: "percent", maximumFractionDigits: 4 }),
     chance: (price) =>
       price < 0.01
         ? inOneDirection(`<${percent(0.01)}`)
@@ -103,10 +102,6 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
       const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? (["second", 1000] as const);
       return inUnit(unit, Math.max(1, Math.floor(ms / size)));
     },
-    span(ms) {
-      const [unit, size] = UNITS.find(([, each]) => ms % each === 0) ?? (["second", 1000] as const);
-      return inUnit(unit, ms / size);
-    },
   };
 }
 
@@ -114,14 +109,14 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
  * Languages that are written from right to left set marks of direction into amounts, among which a sign would be torn off
  * its number. Latin digits are read from the left, and so is all that belongs to them.
  */
-function inOneDirection(text: string): string {
+export function inOneDirection(text: string): string {
   return MARKS.test(text) ? `\u200e${text.replaceAll(new RegExp(MARKS, "g"), "")}\u200e` : text;
 }
 
 /** Arabic letter, left to right, right to left. */
 const MARKS = /\u061c|\u200e|\u200f/;
 
-const UNITS: readonly [unit: string, ms: number][] = [
+export const UNITS: readonly [unit: string, ms: number][] = [
   ["day", DAY_MS],
   ["hour", HOUR_MS],
   ["minute", 60_000],

@@ -1,5 +1,6 @@
 import { INSTRUMENTS } from "../domain/feeds/instruments.ts";
 import { type Comparator, parseReference, type Reference } from "../domain/reference.ts";
+import { decimalIn, spanIn } from "./exact-numbers.ts";
 import type { MessageKey } from "./messages.ts";
 import type { Speaker } from "./speaker.ts";
 
@@ -46,12 +47,12 @@ function referenceOf(text: string, { strike, comparator = ">" }: Readonly<Record
 }
 
 function feedSentence(speaker: Speaker, { feed, comparator, strike, upperStrike, instant, rule }: Reference): string {
-  const values = { strike: speaker.decimal(strike), upper: speaker.decimal(upperStrike ?? strike) };
+  const values = { strike: decimalIn(speaker.locale, strike), upper: decimalIn(speaker.locale, upperStrike ?? strike) };
   return speaker.say(`source.${rule.kind}`, {
     instrument: instrumentName(speaker.locale, feed),
     moment:
       instant === null ? speaker.say("source.atClose") : speaker.say("source.atTime", { time: speaker.exact(instant) }),
-    window: rule.kind === "last" ? "" : speaker.span(rule.windowMs),
+    window: rule.kind === "last" ? "" : spanIn(speaker.locale, rule.windowMs),
     condition: speaker.say(CONDITIONS[comparator], values),
     side: speaker.say("common.yes"),
   });

@@ -72,6 +72,18 @@ describe("settling", () => {
     );
   });
 
+  test("a person who settles reads what was added to the market's rules", async () => {
+    const { id } = await traded();
+    for (const text of ["Drizzle counts.", "Hail\ndoes not."]) await api.clarifyMarket({ id, text });
+    const { stdout } = await settle({ id, outcome: "no", preview: true }, { format: "table" });
+    const lines = stdout.split("\n").map((line) => line.trim());
+    const texts = lines.flatMap((line) => /^clarified +20\S+ \S+Z: (.*)$/.exec(line)?.[1] ?? []);
+    expect(texts).toEqual(["Drizzle counts.", expect.stringMatching(/^Hail/)]);
+    expect(lines.findIndex((line) => line.startsWith("decided by"))).toBeLessThan(
+      lines.findIndex((line) => line.startsWith("clarified")),
+    );
+  });
+
   test("nobody wins: the preview has no largest payout, and the house keeps the stakes", async () => {
     const { id } = await traded();
     const { stdout } = await settle({ id, outcome: "no", preview: true });

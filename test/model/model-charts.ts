@@ -54,8 +54,8 @@ class Ladder extends Like {
   }
 }
 
-/** How long a server may show the same last point while nobody trades, and a second for the clocks. */
-const KEPT_MS = 6000;
+/** A server keeps a history for five seconds, unless something happens to the market. */
+const OLDEST_END_MS = 6000;
 
 /** p0 at creation, the price that held at each full hour since, and the latest one last. */
 export function historyOf(state: State, market: Market, { from, to }: Moment): Expected {
@@ -65,7 +65,7 @@ export function historyOf(state: State, market: Market, { from, to }: Moment): E
     const created = Date.parse(market.createdAt);
     const last = points.at(-1);
     const end = market.settledAt ? Date.parse(market.settledAt) : Date.parse(last?.t ?? "");
-    if (!market.settledAt && !(end >= from - KEPT_MS && end <= to + 1000)) return false;
+    if (!market.settledAt && !(end >= from - OLDEST_END_MS && end <= to + 1000)) return false;
     const hours = [];
     for (let hour = (Math.floor(created / HOUR_MS) + 1) * HOUR_MS; hour < end; hour += HOUR_MS) hours.push(hour);
     const expected = [

@@ -7,7 +7,7 @@ import { mustAsk } from "../input/prompts.ts";
 import { outcomeText, price, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { confirmEnd, type EndFlags, type ExpectFlags, endCommand, expectOptions } from "./ending-market.ts";
-import { type Preview, previewView, showPreview } from "./settlement-preview.ts";
+import { type Preview, readPreview, showPreview } from "./settlement-preview.ts";
 
 type Settled = WireResult<"settleMarket">;
 
@@ -80,7 +80,8 @@ async function refuseDoubtful({ id, outcome }: SettleOptions, api: Api): Promise
 export async function runMarketSettle(options: SettleOptions, api: Api, io: Io): Promise<void> {
   const { id, outcome } = options;
   if (options.preview) {
-    await io.output.print(await api.previewSettlement({ id, outcome: outcomeText(outcome) }), previewView);
+    const { preview, view } = await readPreview({ id, outcome }, api);
+    await io.output.print(preview, view);
     return;
   }
   const asks = mustAsk(options, io.prompts);

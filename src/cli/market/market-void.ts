@@ -15,7 +15,7 @@ import {
   treasuryFields,
   treasuryOption,
 } from "./ending-market.ts";
-import { type Preview, previewView, showPreview } from "./settlement-preview.ts";
+import { type Preview, readPreview, showPreview } from "./settlement-preview.ts";
 
 type Voided = WireResult<"voidMarket">;
 
@@ -58,7 +58,8 @@ const voidedView: View<Voided, Voided> = {
 export async function runMarketVoid(options: VoidOptions, api: Api, io: Io): Promise<void> {
   const { id, reason = "", expectPayouts, expectTotal, maxTreasury } = options;
   if (options.preview) {
-    await io.output.print(await api.previewSettlement({ id, outcome: "void" }), previewView);
+    const { preview, view } = await readPreview({ id, outcome: "void" }, api);
+    await io.output.print(preview, view);
     return;
   }
   const seen = mustAsk(options, io.prompts) ? await askToVoid(options, api, io) : undefined;

@@ -25,7 +25,7 @@ export const marketWatch: CommandModule = {
         .description("follow prices, trades and states as they happen, until Ctrl-C; prints lines of JSON in a pipe")
         .argument("[id]", "only this market: its id, an id prefix, its key or @last", identifier),
       {
-        names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome ts markets",
+        names: "event marketId yesPrice noPrice side amount shares yesPriceAfter status outcome id text ts markets",
         ends: ASKS_TENANT,
       },
       ({ options, args: [id], io, interrupts }) => {

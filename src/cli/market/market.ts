@@ -11,6 +11,7 @@ import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import { nestedField } from "../output/nested.ts";
 import type { Field } from "../output/table.ts";
 import { marketArgument, marketsIn } from "./market-choice.ts";
+import { clarifiedFields, marketClarify } from "./market-clarify.ts";
 import { marketCorrect } from "./market-correct.ts";
 import type { MarketFlags } from "./market-input.ts";
 import { marketList, marketSearch, recentLines } from "./market-list.ts";
@@ -58,7 +59,7 @@ const detailFields = (market: WireResult<"getMarket">, line: readonly number[]):
   ["created", time(market.createdAt, { seconds: true })],
   ["closes", instant(market.closeAt)],
   ["settled", orDash(market.settledAt && time(market.settledAt, { seconds: true }))],
-  ...market.clarifications.map(({ at, text }): Field => ["clarified", `${time(at, { seconds: true })}: ${text}`]),
+  ...clarifiedFields(market),
 ];
 
 /** Opens the market that the line, a file or the operator states. */
@@ -141,8 +142,6 @@ const marketCreate = {
     ),
 };
 
-const clarified = marketArgument("clarify");
-
 const statusFields = ({ id, status }: WireResult<"suspendMarket">): [string, string][] => [
   ["id", id],
   ["status", status],
@@ -162,28 +161,6 @@ const marketResume = defineCommand({
   summary: "let a suspended market trade again",
   operation: "resumeMarket",
   fields: statusFields,
-});
-
-/** Asks for no confirmation: a wrong text is corrected by the next one. */
-export const marketClarify = defineCommand({
-  ...clarified,
-  takes: (command) =>
-    clarified
-      .takes(command)
-      .requiredOption("--text <text>", "what the rules mean, up to 1000 characters; traders read it as it is written"),
-  name: "clarify",
-  summary: "add a text to a market's rules, for all traders; it cannot be changed or taken back",
-  operation: "clarifyMarket",
-  input: async (context: CommandContext<{ text: string }>, api, session) => ({
-    ...(await clarified.input(context, api, session)),
-    text: context.options.text,
-  }),
-  fields: ({ id, marketId, text, at }) => [
-    ["id", id],
-    ["market", marketId],
-    ["text", text],
-    ["time", time(at, { seconds: true })],
-  ],
 });
 
 export const marketHistory = defineCommand({

@@ -6,23 +6,38 @@ import { instant, outcomeText, price, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import type { Field } from "../output/table.ts";
 import { type ExpectFlags, treasuryFields } from "./ending-market.ts";
+import { clarifiedFields } from "./market-clarify.ts";
 
 /** What a settlement or a void would pay. */
 export type Preview = WireResult<"previewSettlement">;
 
-/** Prints a payout that cannot be undone, before it happens. */
-export const previewView: View<Preview, Preview> = {
-  kind: "record",
-  fields: (preview) => [...headFields(preview), ...(preview.outcome === "void" ? voidFields : payoutFields)(preview)],
-};
-
-const headFields = ({ marketId, question, status, closeAt, resolutionRef, outcome }: Preview): Field[] => [
-  ["market", marketId],
-  ["question", question],
-  ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${instant(closeAt)}`],
-  ["decided by", resolutionRef],
-  ["outcome", outcomeText(outcome).toUpperCase()],
-];
+/**
+ * Reads what an end would pay. Such payouts cannot be undone, so the view also shows the clarifications that the person
+ * who decides must know.
+ */
+export async function readPreview(
+  { id, outcome }: { id: string; outcome: Preview["outcome"] },
+  api: Api,
+): Promise<{ preview: Preview; view: View<Preview, Preview> }> {
+  const [preview, market] = await Promise.all([
+    api.previewSettlement({ id, outcome: outcomeText(outcome) }),
+    api.getMarket({ id }),
+  ]);
+  const { marketId, question, status, closeAt, resolutionRef } = preview;
+  const view: View<Preview, Preview> = {
+    kind: "record",
+    fields: () => [
+      ["market", marketId],
+      ["question", question],
+      ["status", `${status}, ${status === "closed" ? "closed" : "closes"} ${instant(closeAt)}`],
+      ["decided by", resolutionRef],
+      ...clarifiedFields(market),
+      ["outcome", outcomeText(outcome).toUpperCase()],
+      ...(outcome === "void" ? voidFields : payoutFields)(preview),
+    ],
+  };
+  return { preview, view };
+}
 
 function payoutFields(preview: Preview): Field[] {
   const { outcome, payouts, escrowUsd, totalUsd, toTreasuryUsd } = preview;
@@ -81,18 +96,19 @@ function agreement({ price: given, outcome }: Preview): string {
  * @throws Fault EXPECTATION_NOT_MET
  */
 export async function showPreview(
-  { id, outcome, expectPayouts, expectTotal }: ExpectFlags & { id: string; outcome: Preview["outcome"] },
+  options: ExpectFlags & { id: string; outcome: Preview["outcome"] },
   what: string,
   api: Api,
   { output }: Io,
 ): Promise<Preview> {
-  const preview = await api.previewSettlement({ id, outcome: outcomeText(outcome) });
+  const { preview, view } = await readPreview(options, api);
+  const { expectPayouts, expectTotal } = options;
   const { payouts, totalUsd } = preview;
   if ((expectPayouts ?? payouts) !== payouts || (expectTotal ?? totalUsd) !== totalUsd)
     throw new Fault(
       "EXPECTATION_NOT_MET",
       `${what} would make ${counted(payouts, "payout")} of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
     );
-  output.explain(preview, previewView);
+  output.explain(preview, view);
   return preview;
 }

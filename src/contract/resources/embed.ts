@@ -2,6 +2,7 @@ import type { CurveSteps } from "../../domain/embed/curve-steps.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
+import type { Sentence } from "../../locales/end-sentences.ts";
 import type { Messages } from "../../locales/messages.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import type { WireResult } from "../operations.ts";
@@ -68,8 +69,11 @@ export interface FrameMarket {
   history: CurveSteps;
   /** What settles the market, in the view's language; set for the view `market`. */
   source?: readonly (string | SourceLink)[] | undefined;
-  /** The value of the feed that settled the market, as a decimal. */
-  finalValue?: string | undefined;
+  /**
+   * How the market ended, in the view's language: all of it for the view `market`, for others what the name of its outcome
+   * does not say.
+   */
+  ended?: readonly Sentence[] | undefined;
   /** How the market is priced, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
 }

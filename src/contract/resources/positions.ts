@@ -32,6 +32,7 @@ export const SettledPosition = z
     cost: Usd.describe("What the user paid for the shares, fees included."),
     payout: Usd.describe("What the outcome paid for the shares; in a void their cost."),
     settledAt: Timestamp,
+    reason: z.string().nullable().describe("Extension: why the market was voided, or last corrected; else null."),
   })
   .meta({ id: "SettledPosition" });
 

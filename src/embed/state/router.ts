@@ -6,20 +6,7 @@ import type { Bridge } from "../bridge.ts";
 import { queryOf, type Shown } from "../protocol.ts";
 import { Pauses } from "../stream/pauses.ts";
 import type { Wish } from "../ticket/draft.ts";
-
-type View = FrameData["view"];
-
-/** One entry of the frame's history: what is shown there, and which entry it was opened from. */
-export interface HistoryEntry {
-  readonly key: number;
-  readonly view: View;
-  /** Of the query: a market, two for `compare`, or none. */
-  readonly marketId?: string | undefined;
-  readonly locale?: string | undefined;
-  /** What the reader wants to trade there: the side that was tapped, or a position to sell. */
-  readonly wish?: Wish | undefined;
-  readonly from?: HistoryEntry | undefined;
-}
+import { type HistoryEntry, placeIn } from "./history-entry.ts";
 
 /** Why a place cannot be shown; `retryAtMs`, by `performance.now()`, when it is tried again. */
 export interface Trouble {
@@ -44,6 +31,8 @@ const FRESH_MS = 30_000;
 /** Views that markets are opened from. */
 const ORIGINS = ["markets", "portfolio"] as const;
 const MOST_MEMORIES = 20;
+/** Within this time the readers of a market read it again. */
+const SPREAD_MS = 2000;
 
 /**
  * Moves between views without leaving the document, so that a lost server never shows the browser's own error page. Each
@@ -61,6 +50,7 @@ export class Router {
   #trouble: Trouble | undefined;
   #pauses = new Pauses();
   #lastKey = 0;
+  #renewal: ReturnType<typeof setTimeout> | undefined;
   /** The market that the reader came from. */
   #left: string | undefined;
   /** How the wanted place is reached; applied once the place is drawn. */
@@ -236,11 +226,22 @@ export class Router {
     }
   }
 
+  /** Reads what is shown again, if it was read longer ago: a little later, as all readers of a market hear of its end at once. */
+  renew = (ifOlderMs = 0): void => {
+    const place = this.#place;
+    if (performance.now() - this.#memory.readAtMs < ifOlderMs) return;
+    clearTimeout(this.#renewal);
+    this.#renewal = setTimeout(() => this.#renew(place), Math.random() * SPREAD_MS);
+  };
+
   async #renew(place: HistoryEntry): Promise<void> {
-    const data = await this.#read(place).catch((error: unknown) => {
-      if (!(error instanceof Refused)) throw error;
-    });
-    if (!data || this.#place !== place) return;
+    const isWanted = (): boolean => this.#place === place;
+    const data = await readAtLast(() => this.#read(place), new Pauses(), { isWanted, onPause() {} }).catch(
+      (error: unknown) => {
+        if (!(error instanceof Refused)) throw error;
+      },
+    );
+    if (!data) return;
     this.#remember(place, data);
     this.#onChange();
   }
@@ -280,9 +281,4 @@ export class Router {
       if (value !== undefined) query.set(name, value);
     history[how]({ pm: place }, "", `/embed/${view}?${query}`);
   }
-}
-
-/** The place that a document wrote into this entry of the history. */
-function placeIn(state: unknown): HistoryEntry | undefined {
-  return (state as { pm?: HistoryEntry } | null)?.pm;
 }

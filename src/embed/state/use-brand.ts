@@ -1,5 +1,6 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
+import type { Branding } from "../branding.ts";
 import type { Bridge } from "../bridge.ts";
 
 /** Announces new values of the tokens: a canvas that paints with them paints again. */
@@ -12,14 +13,14 @@ const NO_THEME: StatedTheme = {};
  * pages have no brand, so the part that checks one is loaded only then.
  * @param stated the tenant's theme; the same object for as long as the document lives
  * @param brand as the page sent it, which may be anything; null for the tenant's looks
- * @returns the theme that is shown
+ * @returns undefined for the tenant's look, whose names of the sides the messages already have
  */
-export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge: Bridge): StatedTheme {
-  const [shown, setShown] = useState(stated);
+export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge: Bridge): Branding | undefined {
+  const [shown, setShown] = useState<Branding>();
   useLayoutEffect(() => {
     if (brand === null) {
       dress("");
-      setShown(stated);
+      setShown(undefined);
       return;
     }
     let isOutdated = false;
@@ -27,9 +28,10 @@ export function useBrand(stated: StatedTheme = NO_THEME, brand: unknown, bridge:
     import("../branding.ts").then(
       ({ brandingOf }) => {
         if (isOutdated) return;
-        const { theme, style, leftOut } = brandingOf(stated, brand);
+        const branding = brandingOf(stated, brand);
+        const { style, leftOut } = branding;
         dress(style);
-        setShown(theme);
+        setShown(branding);
         if (leftOut) bridge.tell("error", { code: "BRAND_REFUSED", message: leftOut });
       },
       () => {},

@@ -13,6 +13,8 @@ import type { Viewer } from "./viewer.ts";
 
 /** Points that a page keeps; a busy market adds one with every trade. */
 const MOST_POINTS = 2000;
+/** A market that was read longer ago is read again after an interruption of the stream. */
+const MAY_BE_OLD_MS = 30_000;
 
 /** A market as it stands now. */
 export interface LiveMarket extends Liveness {
@@ -21,16 +23,16 @@ export interface LiveMarket extends Liveness {
   yesPrice: number;
   status: string;
   outcome: OutcomeShape<number> | null;
-  settledAt: string | null;
   /** USD traded so far. */
   volume: number;
   points: readonly Point[];
-  /** Texts that were added to the rules, oldest first. */
-  clarifications: FrameMarket["detail"]["clarifications"];
 }
 
-/** A market as it was read, kept up to date by the stream. */
-export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer): LiveMarket {
+/** Reads what is shown again. @param ifOlderMs only if it was read longer ago, in milliseconds */
+export type Renew = (ifOlderMs?: number) => void;
+
+/** A market as it was read, kept up to date by the stream; words about it come by reading it again. */
+export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer, renew: Renew): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -39,9 +41,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
   const [yesPrice, setYesPrice] = useState(detail.yesPrice);
   const [status, setStatus] = useState<string>(detail.status);
   const [outcome, setOutcome] = useState<OutcomeShape<number> | null>(detail.outcome);
-  const [settledAt, setSettledAt] = useState(detail.settledAt);
   const [volume, setVolume] = useState(detail.volume);
-  const [clarifications, setClarifications] = useState(detail.clarifications);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
   const { api, refresh } = viewer;
@@ -52,6 +52,8 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       if (!now) return;
       setYesPrice(now.yesPrice);
       setStatus(now.status);
+      // What else happened without a stream is known by reading only.
+      renew(now.status === detail.status ? MAY_BE_OLD_MS : 0);
       // Trades happened while there was no stream: the curve continues at the price after them.
       const t = api.clock.now();
       setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
@@ -59,19 +61,21 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(data.yesPrice);
       setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
     } else if (event === "trade") setVolume((before) => before + data.amount);
-    else if (event === "clarification") {
-      const { id, text, ts } = data;
-      // The text may have been read with the market already.
-      setClarifications((before) => [...before.filter((one) => one.id !== id), { id, text, at: ts }]);
-    } else if (event === "market") {
+    else if (event === "clarification") renew();
+    else if (event === "market") {
       setStatus(data.status);
       if (data.outcome) setOutcome(data.outcome);
       if (data.status !== "settled") return;
-      setSettledAt(data.ts);
       refresh();
+      renew();
     } else if (event === "fill") refresh();
   });
-  return { mechanism, pool, yesPrice, status, outcome, settledAt, volume, points, clarifications, ...liveness };
+  useEffect(() => {
+    if (!detail.outcome) return;
+    setStatus("settled");
+    setOutcome(detail.outcome);
+  }, [detail]);
+  return { mechanism, pool, yesPrice, status, outcome, volume, points, ...liveness };
 }
 
 /** The server's time; it moves every ten seconds, in the hour before `closeAt` every second. */

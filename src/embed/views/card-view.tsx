@@ -1,11 +1,11 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { SIDES } from "../../domain/market/pool.ts";
 import { useSpeech } from "../speech.ts";
-import { useMarket, useServerTime } from "../state/use-market.ts";
+import { type Renew, useMarket, useServerTime } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Sparkline } from "./market-card.tsx";
-import { Closes } from "./market-facts.tsx";
+import { Closes, Sentences } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
 
 /** A card's little curve has as many points as those of a list. */
@@ -14,15 +14,16 @@ const SPARK_POINTS = 42;
 export interface CardViewProps {
   market: FrameMarket;
   viewer: Viewer;
+  renew: Renew;
   /** Opens the market with a side chosen. */
   open(marketId: string, wish?: Wish): void;
 }
 
 /** The odds of one market, and its two sides as the ways into it. */
-export function CardView({ market, viewer, open }: CardViewProps) {
+export function CardView({ market, viewer, renew, open }: CardViewProps) {
   const { detail } = market;
   const { say, chance } = useSpeech();
-  const state = useMarket(market, viewer);
+  const state = useMarket(market, viewer, renew);
   const left = Date.parse(detail.closeAt) - useServerTime(viewer.api.clock, detail.closeAt);
   const status = statusShown(state.status, left);
   const price = { yes: state.yesPrice, no: 1 - state.yesPrice };
@@ -32,9 +33,10 @@ export function CardView({ market, viewer, open }: CardViewProps) {
         {detail.question}
       </h1>
       <p class="facts">
-        <Headline status={status} outcome={state.outcome} yesPrice={state.yesPrice} />
+        <Headline {...state} status={status} />
         <MarketState status={status} market={state} />
       </p>
+      <Sentences of={market.ended} />
       <Sparkline
         prices={state.points.slice(-SPARK_POINTS).map(({ yes }) => Math.round(yes * 1e6))}
         latest={state.yesPrice}

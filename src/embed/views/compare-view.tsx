@@ -2,11 +2,11 @@ import { useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { type Range, reachingNow, summaryOf, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
-import { type LiveMarket, useMarket, useServerTime } from "../state/use-market.ts";
+import { type LiveMarket, type Renew, useMarket, useServerTime } from "../state/use-market.ts";
 import { usePlot } from "../state/use-plot.ts";
 import type { Viewer } from "../state/viewer.ts";
 import { Ranges } from "./chart.tsx";
-import { Closes } from "./market-facts.tsx";
+import { Closes, Sentences } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
 
 /** The colours of the two curves; the second is dashed too. */
@@ -16,14 +16,15 @@ export interface CompareViewProps {
   pair: readonly [FrameMarket, FrameMarket];
   viewer: Viewer;
   theme: string;
+  renew: Renew;
   open(marketId: string): void;
 }
 
 /** The chances of two markets side by side, and their curves on one pair of axes. */
-export function CompareView({ pair: [first, second], viewer, theme, open }: CompareViewProps) {
+export function CompareView({ pair: [first, second], viewer, theme, renew, open }: CompareViewProps) {
   const speaker = useSpeech();
   const { say, axisTime, percent } = speaker;
-  const states = [useMarket(first, viewer), useMarket(second, viewer)] as const;
+  const states = [useMarket(first, viewer, renew), useMarket(second, viewer, renew)] as const;
   const now = useServerTime(viewer.api.clock, first.detail.closeAt);
   const [range, setRange] = useState<Range>("range-all");
   const curves = useMemo(
@@ -72,7 +73,7 @@ interface ComparedProps {
   open(marketId: string): void;
 }
 
-function Compared({ market: { detail }, state, mark, now, open }: ComparedProps) {
+function Compared({ market: { detail, ended }, state, mark, now, open }: ComparedProps) {
   const { say } = useSpeech();
   const left = Date.parse(detail.closeAt) - now;
   const status = statusShown(state.status, left);
@@ -82,9 +83,10 @@ function Compared({ market: { detail }, state, mark, now, open }: ComparedProps)
         {detail.question}
       </h2>
       <p class="facts">
-        <Headline status={status} outcome={state.outcome} yesPrice={state.yesPrice} />
+        <Headline {...state} status={status} />
         <MarketState status={status} market={state} />
       </p>
+      <Sentences of={ended} />
       <p class="soft small">
         <Closes closeAt={detail.closeAt} left={left} />
       </p>

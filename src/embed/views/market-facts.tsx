@@ -1,18 +1,11 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
-import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { toneOf } from "../../locales/formats.ts";
-import { outcomeSaid } from "../../locales/outcome-words.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import { useSpeech } from "../speech.ts";
 import type { Portfolio } from "../state/viewer.ts";
 
-interface FactsProps {
-  market: FrameMarket;
-  clarifications: FrameMarket["detail"]["clarifications"];
-}
-
 /** What decides the market: the rules as the operator wrote them, what was added to them, and the source as a sentence. */
-export function Facts({ market: { detail, source = [] }, clarifications }: FactsProps) {
+export function Facts({ market: { detail, source = [] } }: { market: FrameMarket }) {
   const { say, exact } = useSpeech();
   const { description } = detail.meta;
   return (
@@ -25,7 +18,7 @@ export function Facts({ market: { detail, source = [] }, clarifications }: Facts
           </p>
         </>
       )}
-      {clarifications.map(({ id, text, at }) => (
+      {detail.clarifications.map(({ id, text, at }) => (
         <div key={id} data-pm="clarification">
           <h2>{say("market.clarified", { time: exact(at) })}</h2>
           <p class="rules" dir="auto">
@@ -72,32 +65,36 @@ export function Closes({ closeAt, left }: { closeAt: string; left: number }) {
 }
 
 export interface ResultProps {
-  outcome: OutcomeShape<number>;
-  settledAt: string;
-  /** The last YES price, 0 to 1, before the settlement. */
-  lastPrice: number;
-  /** The value that decided, where a feed gave it. */
-  finalValue: string | undefined;
+  market: FrameMarket;
   portfolio: Portfolio | undefined;
-  marketId: string;
 }
 
-/** How a market was settled, by what value, and the reader's result. */
-export function Result({ outcome, settledAt, lastPrice, finalValue, portfolio, marketId }: ResultProps) {
-  const speaker = useSpeech();
-  const { say, exact, chance, decimal } = speaker;
-  const own = portfolio?.settlements.filter((settled) => settled.marketId === marketId) ?? [];
-  const side = outcomeSaid(speaker, outcome);
+/** How a market ended, and the reader's result. */
+export function Result({ market: { detail, ended }, portfolio }: ResultProps) {
+  const own = portfolio?.settlements.filter((settled) => settled.marketId === detail.id) ?? [];
   return (
     <section class="panel" data-pm="result" role="status">
-      <p>{say("market.settledSentence", { time: exact(settledAt), side })}</p>
-      <p class="soft">
-        {finalValue === undefined
-          ? say("market.finalChance", { chance: chance(lastPrice) })
-          : say("market.finalValue", { value: decimal(finalValue) })}
-      </p>
+      <Sentences of={ended} />
       {own.length > 0 && <OwnResult usd={own.reduce((sum, { payout, cost }) => sum + payout - cost, 0)} />}
     </section>
+  );
+}
+
+/** What the server said, with times in the reader's zone. */
+export function Sentences({ of = [] }: { of: FrameMarket["ended"] }) {
+  const { exact } = useSpeech();
+  return (
+    <>
+      {of.map((pieces, index) => (
+        <p key={index} data-pm="ended">
+          {pieces.map((piece) => {
+            if (typeof piece === "string") return piece;
+            // The words of an operator may be in a language of another direction.
+            return "quote" in piece ? <bdi>{piece.quote}</bdi> : <time dateTime={piece.at}>{exact(piece.at)}</time>;
+          })}
+        </p>
+      ))}
+    </>
   );
 }
 

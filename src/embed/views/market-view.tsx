@@ -1,7 +1,6 @@
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
-import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { useSpeech } from "../speech.ts";
-import { useMarket, useServerTime } from "../state/use-market.ts";
+import { type Renew, useMarket, useServerTime } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Chart } from "./chart.tsx";
@@ -14,6 +13,8 @@ export interface MarketViewProps {
   market: FrameMarket;
   viewer: Viewer;
   theme: string;
+  /** Reads the data again. */
+  renew: Renew;
   /** What the reader chose on the way here. */
   wish?: Wish | undefined;
   /** The view that the reader came from; none when the frame began with this market. */
@@ -21,15 +22,15 @@ export interface MarketViewProps {
 }
 
 /** One market: its question, price, curve, ticket and rules. */
-export function MarketView({ data, market, viewer, theme, wish, back }: MarketViewProps) {
-  const { detail, finalValue } = market;
+export function MarketView({ data, market, viewer, theme, renew, wish, back }: MarketViewProps) {
+  const { detail } = market;
   const { api, portfolio } = viewer;
   const { say, volume } = useSpeech();
   const now = useServerTime(api.clock, detail.closeAt);
-  const state = useMarket(market, viewer);
+  const state = useMarket(market, viewer, renew);
   const left = Date.parse(detail.closeAt) - now;
   const status = statusShown(state.status, left);
-  const { outcome, settledAt, yesPrice } = state;
+  const { settledAt } = detail;
   return (
     <main class="market">
       {back && (
@@ -41,7 +42,7 @@ export function MarketView({ data, market, viewer, theme, wish, back }: MarketVi
         {detail.question}
       </h1>
       <p class="facts">
-        <Headline status={status} outcome={outcome} yesPrice={yesPrice} />
+        <Headline {...state} status={status} />
         <span>{say("market.traded", { amount: volume(state.volume) })}</span>
         {(status !== "settled" || left <= 0) && <Closes closeAt={detail.closeAt} left={left} />}
         <MarketState status={status} market={state} />
@@ -53,29 +54,22 @@ export function MarketView({ data, market, viewer, theme, wish, back }: MarketVi
         isSettled={status === "settled"}
       />
       <Trading data={data} viewer={viewer} marketId={detail.id} market={state} isOpen={status === "open"} wish={wish} />
-      {status !== "open" && (
-        <Rest {...{ status, outcome, settledAt, finalValue, portfolio }} market={detail} lastPrice={yesPrice} />
-      )}
-      <Facts market={market} clarifications={state.clarifications} />
+      {status !== "open" && <Rest {...{ status, market, portfolio }} />}
+      <Facts market={market} />
     </main>
   );
 }
 
 interface RestProps {
   status: string;
-  outcome: OutcomeShape<number> | null;
-  settledAt: string | null;
-  lastPrice: number;
-  finalValue: string | undefined;
   portfolio: Viewer["portfolio"];
-  market: FrameMarket["detail"];
+  market: FrameMarket;
 }
 
 /** What replaces the ticket while nothing can be traded. */
-function Rest({ status, outcome, settledAt, market, ...settled }: RestProps) {
+function Rest({ status, ...settled }: RestProps) {
   const { say } = useSpeech();
-  if (status === "settled" && outcome && settledAt)
-    return <Result outcome={outcome} settledAt={settledAt} marketId={market.id} {...settled} />;
+  if (status === "settled") return <Result {...settled} />;
   return (
     <section class="panel" role="status">
       {say(status === "suspended" ? "market.paused" : "market.awaiting")}

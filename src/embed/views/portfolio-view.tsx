@@ -139,13 +139,13 @@ interface PastProps {
 
 function Past({ settlements, open }: PastProps) {
   const speaker = useSpeech();
-  const { say, day, dollars, shares } = speaker;
+  const { say, compose, day, dollars, shares } = speaker;
   if (settlements.length === 0) return null;
   return (
     <section>
       <h2>{say("portfolio.settled")}</h2>
       <ul class="rows">
-        {settlements.map(({ marketId, question, side, outcome, shares: held, cost, payout, settledAt }) => (
+        {settlements.map(({ marketId, question, side, outcome, shares: held, cost, payout, settledAt, reason }) => (
           <li key={`${marketId} ${side}`}>
             <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />
             <p class="facts">
@@ -160,6 +160,13 @@ function Past({ settlements, open }: PastProps) {
               <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
               <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
             </p>
+            {reason !== null && (
+              <p>
+                {compose(outcome === "void" ? "portfolio.voided" : "portfolio.corrected", {
+                  reason: <bdi>{reason}</bdi>,
+                })}
+              </p>
+            )}
             <OwnResult usd={payout - cost} />
           </li>
         ))}

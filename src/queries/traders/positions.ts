@@ -1,6 +1,7 @@
 import type { Side } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
-import { bigint, flag, rowReader, text, whole } from "../../ledger/codec.ts";
+import type { MarketEnd } from "../../engine/rows.ts";
+import { bigint, flag, json, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { POLICY_COLUMNS } from "../../ledger/tables.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
@@ -119,16 +120,20 @@ const toSettled = rowReader({
   ...POSITION,
   outcome: text<Outcome>(),
   settledAt: whole(),
+  corrections: nullable(json<MarketEnd["corrections"]>()),
+  voidReason: nullable(text()),
 });
 export type SettledPosition = ReturnType<typeof toSettled>;
 
 /** A trader's last positions in settled markets, newest first. Leaves out what was sold before the settlement. */
 export async function listSettledPositions(sql: ReadSql, traderId: string, limit: number): Promise<SettledPosition[]> {
   const rows = await sql`
-    select p.market_id, m.question, p.side, b.outcome, p.shares_micro, p.cost_micro, b.settled_at
+    select p.market_id, m.question, p.side, b.outcome, p.shares_micro, p.cost_micro, b.settled_at, e.corrections,
+           e.reason as void_reason
       from position p
       join market m on m.id = p.market_id
       join book b on b.market_id = p.market_id
+      left join market_end e on e.market_id = p.market_id
      where p.trader_id = ${traderId}
        and b.status = 'settled'
        and p.shares_micro > 0

@@ -45,11 +45,17 @@ interface Question {
   marketIds: readonly string[];
 }
 
+/** A market before its language is known. */
+export interface ReadMarket extends Pick<FrameMarket, "detail" | "history" | "terms"> {
+  /** The value of the feed that settled the market, as a decimal. */
+  finalValue: string | undefined;
+}
+
 /** The part of a frame's data that comes from the database. */
-export type Contents = Pick<
-  FrameData,
-  "limits" | "market" | "compared" | "markets" | "nextCursor" | "sparks" | "trending"
->;
+export interface Contents extends Pick<FrameData, "limits" | "markets" | "nextCursor" | "sparks" | "trending"> {
+  market?: ReadMarket;
+  compared?: [ReadMarket, ReadMarket];
+}
 
 /** The filters of a list, and where its next page begins. */
 export interface ListQuery {
@@ -170,7 +176,7 @@ async function readSparks(sql: ReadSql, ids: string[]): Promise<Record<string, n
 }
 
 /** @param points the most points of its curve, not counting single trades */
-async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loaded<FrameMarket>> {
+async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loaded<ReadMarket>> {
   const row = await requireMarket(sql, id);
   const history = encodeResult("getMarketHistory", await readHistory(sql, row));
   const latest = await listLatestTrades(sql, [id], LATEST_ENTRIES);

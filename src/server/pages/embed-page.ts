@@ -4,7 +4,6 @@ import { completeTheme, type StatedTheme, themeSources } from "../../domain/them
 import { themeStyle } from "../../domain/theme/style.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import type { Languages } from "../../locales/languages.ts";
-import { sourceSentence } from "../../locales/source-sentence.ts";
 import { type Speaker, speakerFor } from "../../locales/speaker.ts";
 import type { KeyRing } from "../access/key-ring.ts";
 import type { Origins } from "../access/origins.ts";
@@ -15,8 +14,9 @@ import type { Route } from "../routes.ts";
 import type { Assets } from "./assets.ts";
 import { marketCard } from "./card.ts";
 import { chooseEncoding, compressed } from "./compress.ts";
-import type { Contents, FrameReader, View } from "./embed-data.ts";
+import type { FrameReader, ReadMarket, View } from "./embed-data.ts";
 import { escapeHtml, hashSource, jsonInScript, pagePolicy } from "./html.ts";
+import { marketInWords } from "./market-in-words.ts";
 
 export interface EmbedOptions {
   /** The tenant's display name. */
@@ -184,7 +184,8 @@ async function frameData(
   { marketId, mayTrade, speaker, messages, categories }: FrameRequest,
 ): Promise<FrameData> {
   await keys.ready();
-  const contents: Contents = await reader.read(view, marketId);
+  const { market, compared, ...rest } = await reader.read(view, marketId);
+  const told = (each: ReadMarket): FrameMarket => marketInWords(view, each, speaker);
   return {
     view,
     name: options.name,
@@ -197,21 +198,17 @@ async function frameData(
     apiKey: options.publicKeys.find((key) => keys.find(key)?.type === "public") ?? null,
     mayTrade,
     // The tenant's own pages do not link to each other for trading.
-    tradeAt: tradeAt(contents.market?.detail.id) ?? (mayTrade ? undefined : options.baseUrl) ?? null,
+    tradeAt: tradeAt(market?.detail.id) ?? (mayTrade ? undefined : options.baseUrl) ?? null,
     now: Math.floor(wallClockMs()),
     theme: options.theme,
-    ...contents,
-    ...(view === "market" && contents.market && { market: withSource(contents.market, speaker) }),
+    ...rest,
+    ...(market && { market: told(market) }),
+    ...(compared && { compared: [told(compared[0]), told(compared[1])] }),
   };
 }
 
-/** The server makes the sentence, so that frames need no parser of references. */
-function withSource(market: FrameMarket, speaker: Speaker): FrameMarket {
-  return { ...market, source: sourceSentence(speaker, market.detail) };
-}
-
 /** Messages that only the server uses. */
-const OF_PAGES = /^(page|source|host)\./;
+const OF_PAGES = /^(page|source|host|end)\./;
 
 /** The text for readers without scripts, and for everyone until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {

@@ -161,11 +161,16 @@ export function marketDetail(row: MarketRow): Result<"getMarket"> {
     createdAt: row.createdAt,
     outcome: row.outcome,
     settledAt: row.settledAt,
-    reason: row.corrections?.at(-1)?.reason ?? row.voidReason,
+    reason: reasonOf(row),
     corrections: [...(row.corrections ?? [])],
     key: row.key,
     clarifications: row.clarifications,
   };
+}
+
+/** Why a market was voided, or its outcome corrected last; null for neither. */
+export function reasonOf({ corrections, voidReason }: Pick<MarketRow, "corrections" | "voidReason">): string | null {
+  return corrections?.at(-1)?.reason ?? voidReason;
 }
 
 /**

@@ -14,6 +14,7 @@ import { requireUser, type ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import { suitabilityOf } from "../traders/users.ts";
 import { POLICY } from "../views/touched.ts";
+import { reasonOf } from "./markets.ts";
 
 const SETTLEMENTS = 20;
 
@@ -84,7 +85,7 @@ async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Prom
     wallet,
     positions,
     sellValueUsd: positions.reduce((sum, { sellValue }) => sum + sellValue, 0n),
-    settlements: settled.map(({ marketId, question, settledAt, outcome, ...held }) => {
+    settlements: settled.map(({ marketId, question, settledAt, outcome, corrections, voidReason, ...held }) => {
       const { side, sharesMicro: shares, costMicro: cost } = held;
       return {
         marketId,
@@ -95,6 +96,7 @@ async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Prom
         cost,
         payout: paidTo({ ...held, feeMicro: 0n }, outcome),
         settledAt,
+        reason: reasonOf({ corrections, voidReason }),
       };
     }),
   };

@@ -4,9 +4,8 @@ import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContextOptions, Frame } from "playwright-core";
 import type { Theme, View } from "../../../src/embed/protocol.ts";
 import type { EmbedOptions } from "../../../src/server/pages/embed-page.ts";
-import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { PUBLIC_KEY } from "../../server/support/harness.ts";
-import { type ServedTenant, serveTenant } from "../../server/support/tenant.ts";
+import { type ServedOptions, type ServedTenant, serveTenant } from "../../server/support/tenant.ts";
 import { type OpenPage, openBrowser, openPage } from "../../support/browser.ts";
 
 /** What a publisher passes to `embed`; the token is what its `getToken` answers. */
@@ -49,7 +48,7 @@ export interface Stage {
 
 export interface StageOptions {
   embed?: Partial<EmbedOptions>;
-  server?: Partial<TenantOptions>;
+  server?: ServedOptions;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { endMarkets } from "../../embed/support/ends.ts";
 import { tenantOfTests } from "../support/during-tests.ts";
 import { PUBLIC_KEY } from "../support/harness.ts";
 
@@ -6,7 +7,7 @@ const BASE = "https://predict.acme.example";
 const HOSTILE = `<script>alert(1)</script> "quoted" & 'more' </title>`;
 
 const embed = { name: "Acme & Sons", baseUrl: BASE, publicKeys: [PUBLIC_KEY], allowedOrigins: [] };
-const tenant = tenantOfTests({ embed, baseUrl: BASE });
+const tenant = tenantOfTests({ embed, baseUrl: BASE, resolution: { correctionHours: 24 } });
 beforeAll(async () => {
   const closeAt = Date.parse("2031-05-17T12:00:00Z");
   const meta = JSON.stringify({ description: "Yes if it rains.\nNo otherwise." });
@@ -32,6 +33,7 @@ beforeAll(async () => {
     command: { type: "settleMarket", marketId: "mkt_over", outcome: "no" },
     actor: "admin:ops",
   });
+  await endMarkets(tenant, "usr_1");
 });
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(tenant.url + path, { headers });
@@ -78,6 +80,29 @@ describe("the page of a market", () => {
     expect(html).toMatch(/data-state="settled">settled/);
     expect(html).toMatch(/Last chance of Yes: <b data-pm="chance">50%<\/b>/);
     expect(structuredDataOf(html).acceptedAnswer.text).toBe("No");
+  });
+
+  test("tells why a market was voided, what a fraction pays, and each correction with its time and reason", async () => {
+    const time = String.raw`<time datetime="[^"]+">\w+ \d+, 20\d\d, \d+:\d\d.[AP]M UTC</time>`;
+    const told = async (id: string) => {
+      const html = await read(`/m/${id}?locale=en`);
+      return [...html.matchAll(/<p data-pm="ended">(.*?)<\/p>/gs)].map(([, text]) => text);
+    };
+    const matching = (...patterns: string[]) => patterns.map((each) => expect.stringMatching(new RegExp(`^${each}$`)));
+    expect(await told("mkt_void")).toEqual(
+      matching(`Refunded: the market was voided on ${time}: <bdi>The tower was never begun</bdi>`),
+    );
+    expect(await told("mkt_split")).toEqual(matching(`Settled ${time}: Yes pays 40%, No 60%\\.`));
+    expect(await told("mkt_fixed")).toEqual(
+      matching(
+        `Settled ${time}: each share of Yes was paid one dollar\\.`,
+        `Corrected on ${time} from “Yes” to “No”: <bdi>The station measured dew</bdi>`,
+      ),
+    );
+    const [, corrected = ""] = await told("mkt_unvoid");
+    expect(corrected).toContain("<bdi>&lt;img src=x onerror=&quot;");
+    expect(contentOf(await read("/m/mkt_split"), "og:description")).toMatch(/^Result: Yes pays 40%, No 60% · /);
+    expect(structuredDataOf(await read("/m/mkt_void"))).not.toHaveProperty("acceptedAnswer");
   });
 
   test("tells search engines and messengers what it is, in absolute addresses of the tenant", async () => {

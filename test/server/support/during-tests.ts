@@ -1,11 +1,10 @@
 import { afterAll, beforeAll } from "vitest";
 import type { RunningServer } from "../../../src/server/server.ts";
-import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { type Backend, openBackend, serve } from "./harness.ts";
-import { type ServedTenant, serveTenant } from "./tenant.ts";
+import { type ServedOptions, type ServedTenant, serveTenant } from "./tenant.ts";
 
 /** A tenant that is served while the tests of a file, or of a group, run. Its fields are there once they begin. */
-export function tenantOfTests(options: Partial<TenantOptions> = {}): ServedTenant {
+export function tenantOfTests(options: ServedOptions = {}): ServedTenant {
   const tenant = {} as ServedTenant;
   beforeAll(async () => {
     Object.assign(tenant, await serveTenant(options));

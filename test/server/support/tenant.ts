@@ -1,4 +1,5 @@
 import { localApi } from "../../../src/client/local-api.ts";
+import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.ts";
 import type { RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
@@ -21,7 +22,12 @@ export interface ServedTenant {
   close(): Promise<void>;
 }
 
-export async function serveTenant(options: Partial<TenantOptions> = {}): Promise<ServedTenant> {
+export interface ServedOptions extends Partial<TenantOptions> {
+  /** The section of the tenant file about how markets end. */
+  resolution?: Json;
+}
+
+export async function serveTenant({ resolution, ...options }: ServedOptions = {}): Promise<ServedTenant> {
   const backend = await openBackend();
   const services = await openTenant({
     tenantId: TENANT,
@@ -32,7 +38,10 @@ export async function serveTenant(options: Partial<TenantOptions> = {}): Promise
   // The keys that the harness inserted are named again, or the apply would revoke them.
   const stored = await backend.sql`select hash, name, type, expires_at from api_key where expires_at is null`;
   const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
-  await sequencer.submit({ command: configOf({ keys }), actor: "cli:test" });
+  await sequencer.submit({
+    command: configOf({ keys, ...(resolution && { document: canonicalJson({ resolution }) }) }),
+    actor: "cli:test",
+  });
   const server = await serveServices(services, { pool: backend.pool, ...options });
   return {
     backend,

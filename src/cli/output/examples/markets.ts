@@ -14,10 +14,6 @@ market create --key snow --question "Will it snow on Sunday?" \
 market create -f snow-in-june.yaml
 market settle rain --outcome yes --preview
 market settle snow --outcome no --reason "no snow on Sunday"
-market void rain --preview
-market void rain --reason "the station was closed" --max-treasury 50
-market correct snow --outcome yes --preview
-market correct snow --outcome yes --reason "the late report"
 market suspend rain
 market suspend @last --reason "the weather service is down"
 market resume rain
@@ -25,6 +21,10 @@ market resume @last --reason "it is up again"
 market clarify rain --text "Rain at the airport's station counts."
 market clarify @last --reason "users asked" \
     --text "A drizzle of less than 0.1 mm is no rain."
+market void snow-in-june --preview
+market void snow-in-june --reason "no station" --max-treasury 50
+market correct snow --outcome yes --preview
+market correct snow --outcome yes --reason "the late report"
 market history rain
 market history rain -o csv
 market depth rain

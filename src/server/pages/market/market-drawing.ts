@@ -56,9 +56,7 @@ export function marketDrawing(
           color: colors.text[scheme],
           label: speaker.say("common.chanceOf", { side: speaker.say("common.yes") }),
         },
-    closing: settledAt
-      ? speaker.say("page.settledAt", { time: speaker.exact(settledAt) })
-      : closingText(speaker, market),
+    closing: settledAt ? endingText(speaker, market, settledAt) : closingText(speaker, market),
     curve,
     axis: { ...axis, labels: [percent(axis.top), percent(axis.bottom)] },
     colors: {
@@ -70,6 +68,13 @@ export function marketDrawing(
       accent: colors.accent[scheme],
     },
   };
+}
+
+/** When a market was settled, voided, or last corrected. */
+function endingText(speaker: Speaker, { outcome, corrections }: Market, settledAt: string): string {
+  const corrected = corrections.at(-1);
+  if (corrected) return speaker.say("page.correctedAt", { time: speaker.exact(corrected.at) });
+  return speaker.say(outcome === "void" ? "page.voidedAt" : "page.settledAt", { time: speaker.exact(settledAt) });
 }
 
 /**

@@ -1,3 +1,4 @@
+import { endSentences, lastValue, type Sentence } from "../../../locales/end-sentences.ts";
 import { wonBy } from "../../../locales/outcome-words.ts";
 import { sourceSentence } from "../../../locales/source-sentence.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
@@ -32,10 +33,10 @@ ${factsOf(speaker, market, finalValue)}`,
 }
 
 function factsOf(speaker: Speaker, market: Market, finalValue: string | undefined): string {
-  const { volume, settledAt, outcome, yesPrice, meta } = market;
+  const { volume, meta } = market;
   const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
-  return `<section class="once">${settledAt && outcome ? settlementOf(speaker, { settledAt, yesPrice, finalValue }) : ""}${traded}</section>
+  return `<section class="once">${endOf(speaker, market, finalValue)}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
 ${market.clarifications.map((each) => clarificationOf(speaker, each)).join("\n")}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
@@ -47,22 +48,25 @@ function clarificationOf(speaker: Speaker, { text, at }: Market["clarifications"
   return `<section class="once" data-pm="clarification"><h2>${title}</h2><p class="rules" dir="auto">${escapeHtml(text)}</p></section>`;
 }
 
-interface Settled {
-  settledAt: string;
-  yesPrice: number;
-  /** The value of the deciding feed. */
-  finalValue: string | undefined;
+/** @param finalValue the value of the deciding feed */
+function endOf(speaker: Speaker, market: Market, finalValue: string | undefined): string {
+  const ended = endSentences(speaker, market);
+  if (ended.length === 0) return "";
+  const said = finalValue === undefined ? ended : [...ended, lastValue(speaker, market, finalValue)];
+  const chance = { html: `<b data-pm="chance">${escapeHtml(speaker.chance(market.yesPrice))}</b>` };
+  return `${said.map((each) => `<p data-pm="ended">${sentenceMarkup(speaker, each)}</p>`).join("\n")}
+<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
 }
 
-function settlementOf(speaker: Speaker, { settledAt, yesPrice, finalValue }: Settled): string {
-  const time = { html: `<time datetime="${escapeHtml(settledAt)}">${escapeHtml(speaker.exact(settledAt))}</time>` };
-  const chance = { html: `<b data-pm="chance">${escapeHtml(speaker.chance(yesPrice))}</b>` };
-  const value =
-    finalValue === undefined
-      ? ""
-      : `<p>${escapeHtml(speaker.say("market.finalValue", { value: speaker.decimal(finalValue) }))}</p>\n`;
-  return `<p>${sentence(speaker, "page.settledAt", { time })}</p>
-${value}<p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
+function sentenceMarkup(speaker: Speaker, pieces: Sentence): string {
+  return pieces
+    .map((piece) => {
+      if (typeof piece === "string") return escapeHtml(piece);
+      // The words of an operator may be in a language of another direction.
+      if ("quote" in piece) return `<bdi>${escapeHtml(piece.quote)}</bdi>`;
+      return `<time datetime="${escapeHtml(piece.at)}">${escapeHtml(speaker.exact(piece.at))}</time>`;
+    })
+    .join("");
 }
 
 function section(title: string, content: string): string {
