@@ -285,7 +285,7 @@ describe("a settlement of a market with many holders", () => {
       update book set yes_micro = yes_micro - (select count(*) from held) where market_id = 'm1'`;
     // The other process, which has not read the book yet.
     await expect(crowd.run({ type: "settleMarket", marketId: "m1", outcome: "yes" }, 1)).resolves.toMatchObject({
-      result: { payoutsProcessed: winners },
+      result: { payouts: winners },
     });
     const [paid] = await crowd.owner`select sum(balance_micro)::int as sum from account where id like 'wallet:%'`;
     expect(paid?.sum).toBe(winners);

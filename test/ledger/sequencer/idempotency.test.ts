@@ -133,7 +133,7 @@ describe("what a process remembers", () => {
     expect(code(refused)).toBe("IDEMPOTENCY_MISMATCH");
     await bench.run(bench.submit(buy(DOLLAR, "m0", "u1")));
     const paid = await bench.run(bench.submit(settle));
-    expect(paid).toMatchObject({ answer: { result: { payoutsProcessed: 2 } } });
+    expect(paid).toMatchObject({ answer: { result: { payouts: 2 } } });
     expect(bench.balance("escrow:m0")).toBe(0n);
   });
 
