@@ -82,7 +82,9 @@ function approximate(schema: z.core.$ZodType, value: unknown): unknown {
       const fitting = def.options
         .map((option) => interpret(option, value))
         .find(({ mismatch }) => mismatch === undefined);
-      return fitting ? fitting.wire : plain(value);
+      if (fitting) return fitting.wire;
+      const object = def.options.find((option) => (option as z.core.$ZodTypes)._zod.def.type === "object");
+      return object && isMapping(value) ? interpret(object, value).wire : plain(value);
     }
     case "pipe":
       return throughCodec(def, value);

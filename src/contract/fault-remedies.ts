@@ -31,6 +31,13 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   CORRECTION_CLOSED:
     "The settlement is final. `resolution.correctionHours` of the tenant file gives later settlements a time in which they can be corrected.",
   OUTCOME_UNCHANGED: "Nothing is to be corrected: the market has this outcome.",
+  PROPOSAL_PENDING: "Execute or reject the waiting proposal first. The message names it.",
+  PROPOSAL_DECIDED: "Nothing is to be done: `pmctl proposal show ID` says who decided.",
+  ALREADY_APPROVED: "Another actor must approve. Two keys of one name are one actor.",
+  HOLD_RUNNING: "Wait until the time that the message names.",
+  APPROVALS_MISSING: "Let another actor approve: `pmctl proposal approve ID`, or `pmctl approve FILE` for a plan.",
+  POSITION_REQUIRED: "Nothing is to be done: who holds no shares of a market may not object to its end.",
+  ALREADY_OBJECTED: "Nothing is to be done: the objection counts.",
   MAX_TRADE_EXCEEDED: "Trade for less. The limit is `policy.maxTradeUsd`.",
   EXPOSURE_EXCEEDED: "Sell shares, or trade for less. The message names the cap.",
   MAX_CREDIT_EXCEEDED: "Credit less. The limit is `policy.maxCreditUsd`.",

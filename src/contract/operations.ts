@@ -3,6 +3,8 @@ import type { Operation } from "./operation.ts";
 import { auditOperations } from "./resources/audit.ts";
 import { configOperations } from "./resources/config.ts";
 import { deliveryOperations } from "./resources/deliveries.ts";
+import { proposalOperations } from "./resources/ends/proposals.ts";
+import { settlementOperations } from "./resources/ends/settlement.ts";
 import { explainOperations } from "./resources/explain.ts";
 import { healthOperations } from "./resources/health.ts";
 import { idOperations } from "./resources/ids.ts";
@@ -14,7 +16,6 @@ import { policyOperations } from "./resources/policy.ts";
 import { positionOperations } from "./resources/positions.ts";
 import { reportOperations } from "./resources/reports.ts";
 import { sessionOperations } from "./resources/session.ts";
-import { settlementOperations } from "./resources/settlement.ts";
 import { tradingOperations } from "./resources/trading.ts";
 import { userOperations } from "./resources/users.ts";
 import { walletOperations } from "./resources/wallets.ts";
@@ -28,6 +29,7 @@ export const operations = {
   ...inboundOperations,
   ...marketOperations,
   ...settlementOperations,
+  ...proposalOperations,
   ...tradingOperations,
   ...positionOperations,
   ...walletOperations,

@@ -113,6 +113,13 @@ const FAULTS = {
     next: "pmctl market show <market>",
   },
   OUTCOME_UNCHANGED: { status: 400, exit: 7, meaning: "the market has this outcome already" },
+  PROPOSAL_PENDING: { status: 400, exit: 7, meaning: "a proposal about it waits", next: "pmctl proposal list" },
+  PROPOSAL_DECIDED: { status: 400, exit: 7, meaning: "the proposal is executed or rejected" },
+  ALREADY_APPROVED: { status: 400, exit: 7, meaning: "this actor has approved the proposal" },
+  HOLD_RUNNING: { status: 400, exit: 7, meaning: "the proposal must still wait", next: "pmctl proposal list" },
+  APPROVALS_MISSING: { status: 400, exit: 3, meaning: "other actors must approve first", next: "pmctl proposal list" },
+  POSITION_REQUIRED: { status: 403, exit: 4, meaning: "only users with a position in the market may object" },
+  ALREADY_OBJECTED: { status: 400, exit: 7, meaning: "the user has objected to the proposal" },
   LIMIT_REACHED: {
     status: 400,
     exit: 7,

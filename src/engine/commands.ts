@@ -1,3 +1,13 @@
+import type { Json } from "../domain/audit/audit-link.ts";
+import {
+  approveProposal,
+  executeProposal,
+  objectToProposal,
+  rejectProposal,
+  type Work,
+} from "./approvals/decisions.ts";
+import { approvePlan } from "./approvals/plans.ts";
+import type { Proposal } from "./approvals/rows.ts";
 import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
 import { Draft, type Reader } from "./draft.ts";
@@ -33,6 +43,10 @@ const KINDS = {
   settleMarket,
   voidMarket,
   correctMarket,
+  approveProposal,
+  rejectProposal,
+  executeProposal,
+  objectToProposal,
   closeMarket,
   clarifyMarket,
   holdMarket,
@@ -48,6 +62,7 @@ const KINDS = {
   acceptRollback,
   recordRestore,
   applyConfig,
+  approvePlan,
   freezeConfig,
   unfreezeConfig,
   createKey,
@@ -67,12 +82,31 @@ export type Command<T extends Type = Type> = Commands[T];
 /** The result of each command. */
 export type Results = { [T in Type]: ReturnType<Kinds[T]["decide"]> };
 
+/** The result of a command that did not become a proposal. */
+export type Agreed<T extends Type> = Exclude<Results[T], { proposal: Proposal }>;
+
 /** The kinds by type. */
 const COMMANDS: { readonly [T in Type]: CommandKind<Commands[T], Results[T]> } = KINDS;
 
 /** The rows that a command may read, to be loaded before the command executes. */
 export function needsOf<T extends Type>(command: Command<T>): Need[] {
   return COMMANDS[command.type].needs(command);
+}
+
+/** The work of a proposal: a command that was agreed on. @param kept what of its result stays on record */
+export function workOf<C extends Command>(
+  command: C,
+  request: string,
+  kept: (result: Results[C["type"]]) => Json,
+): Work<Results[C["type"]]> {
+  // The kind of a command's own type decides it, which the compiler cannot follow through the mapped type.
+  const kind = COMMANDS[command.type] as unknown as CommandKind<C, Results[C["type"]]>;
+  return {
+    request,
+    needs: kind.needs(command),
+    decide: (draft, now) => kind.decide(draft, command, now),
+    kept,
+  };
 }
 
 /** Whether a command shares its commit with no other command. */

@@ -107,6 +107,15 @@ export class Draft implements Reader {
     this.transfers.push({ debit, credit, amountMicro, entry: this.audit.length });
   }
 
+  /** Takes over everything of a draft that was made upon this one. */
+  absorb(upon: Draft): void {
+    for (const write of upon.writes()) this.adopt(write);
+    for (const transfer of upon.transfers)
+      this.transfers.push({ ...transfer, entry: transfer.entry + this.audit.length });
+    this.audit.push(...upon.audit);
+    if (upon.before !== null) this.before = upon.before;
+  }
+
   account(id: string): Account {
     return this.get("account", id) ?? { id, balanceMicro: 0n, version: 0 };
   }

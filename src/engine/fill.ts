@@ -10,7 +10,14 @@ import {
   MIN_PRICE,
   roundPrice,
 } from "../domain/money.ts";
-import { type Admitted, admitPurchase, admitSale, bound, EMPTY_PORTFOLIO, type FoundMarket } from "./admission.ts";
+import {
+  type Admitted,
+  admitPurchase,
+  admitSale,
+  bound,
+  EMPTY_PORTFOLIO,
+  type FoundMarket,
+} from "./admission/admission.ts";
 import { requireMarket } from "./command.ts";
 import type { Reader } from "./draft.ts";
 import { type Market, type MarketState, type Portfolio, positionKey } from "./rows.ts";

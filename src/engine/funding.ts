@@ -1,8 +1,11 @@
 import { externalOf, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { Fault, invariant, throwRefusal } from "../domain/fault.ts";
 import { decimalFromMicro, limitFromUsd } from "../domain/money.ts";
+import type { MoneyRule, Terms } from "../domain/policy/approvals.ts";
 import { policyAt } from "../domain/policy/policy.ts";
-import { admitWithdrawal } from "./admission.ts";
+import { admitWithdrawal } from "./admission/admission.ts";
+import { reject } from "./approvals/decisions.ts";
+import { governed, waitingNeed, waitingProposal, withdrawalSubject } from "./approvals/proposals.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
@@ -80,19 +83,28 @@ export const requestWithdrawal: CommandKind<{ id: string; traderId: string; amou
   },
 };
 
+interface DecideWithdrawal {
+  id: string;
+  traderId: string;
+  approve: boolean;
+  /** Who decides; named by the rejection of a proposal to approve it. */
+  by?: string | undefined;
+}
+
 /**
  * Sends the money out, or gives it back. A repeated decision changes nothing, so that a caller can retry after a lost answer.
  * `traderId` is the withdrawal's owner, who never changes: the caller looks the owner up to name the accounts to load.
  * @throws Fault WITHDRAWAL_DECIDED if the opposite was decided before
  */
-export const decideWithdrawal: CommandKind<{ id: string; traderId: string; approve: boolean }, Withdrawal> = {
+const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
   needs: ({ id, traderId }) => [
     need("withdrawal", id),
+    waitingNeed(withdrawalSubject(id)),
     need("account", walletOf(traderId)),
     need("account", pendingOf(traderId)),
     need("account", WITHDRAWN),
   ],
-  decide(draft, { id, traderId: owner, approve }, now) {
+  decide(draft, { id, traderId: owner, approve, by }, now) {
     const withdrawal = draft.get("withdrawal", id);
     if (!withdrawal) throw new Fault("NOT_FOUND", "Withdrawal not found");
     const { traderId, amountMicro } = withdrawal;
@@ -105,9 +117,24 @@ export const decideWithdrawal: CommandKind<{ id: string; traderId: string; appro
     const decided: Withdrawal = { ...withdrawal, status, decidedAt: now };
     draft.put("withdrawal", id, decided);
     draft.record(`withdrawal.${status}`, entryOf(decided));
+    const waiting = approve ? undefined : waitingProposal(draft, withdrawalSubject(id));
+    if (waiting) reject(draft, waiting, { by: by ?? waiting.proposedBy, reason: "The withdrawal was rejected" }, now);
     return decided;
   },
 };
+
+export const decideWithdrawal = governed(decideNow, {
+  kind: "withdraw",
+  about: ({ id, approve }) => (approve ? { subject: withdrawalSubject(id) } : undefined),
+  terms: ({ approvals }, { id }, state) =>
+    termsAbove(approvals.withdraw, state.get("withdrawal", id)?.amountMicro ?? 0n),
+});
+
+/** What a rule about money wants for an amount; undefined up to its limit. */
+function termsAbove(rule: MoneyRule | undefined, amountMicro: bigint): Terms | undefined {
+  if (!rule || amountMicro <= limitFromUsd(rule.aboveUsd)) return undefined;
+  return { holdHours: 0, approvals: rule.approvals };
+}
 
 function entryOf({ id, traderId, amountMicro }: Withdrawal) {
   return { withdrawalId: id, userId: traderId, amount: decimalFromMicro(amountMicro) };
@@ -132,7 +159,7 @@ const needsOfManualMove = ({ traderId }: ManualMove) => [
  * Credits money that an operator received outside pmctl. The entry names the operator and the reason.
  * @throws Fault MAX_CREDIT_EXCEEDED
  */
-export const creditWallet: CommandKind<ManualMove, Balance> = {
+const creditNow: CommandKind<ManualMove & { reason?: string | undefined }, Balance> = {
   needs: needsOfManualMove,
   decide(draft, command, now) {
     const { maxCreditUsd } = policyAt(requireTenant(draft), now);
@@ -143,6 +170,12 @@ export const creditWallet: CommandKind<ManualMove, Balance> = {
     return creditByOperator(draft, command, now);
   },
 };
+
+export const creditWallet = governed(creditNow, {
+  kind: "credit",
+  about: ({ id, reason }) => ({ subject: `credit:${id}`, reason }),
+  terms: ({ approvals }, { amountMicro }) => termsAbove(approvals.credit, amountMicro),
+});
 
 /** The credit without the policy's limit, as replaying the log repeats it. */
 export function creditByOperator(draft: Draft, { id, traderId, amountMicro }: ManualMove, now: number): Balance {

@@ -1,6 +1,8 @@
 import { type KeyType, requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
 import type { CreatedKey, StatedKeys } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Rules } from "../domain/policy/approvals.ts";
+import { governed } from "./approvals/proposals.ts";
 import { type CommandKind, KEYRING } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { type ApiKey, SINGLE } from "./rows.ts";
@@ -47,12 +49,19 @@ export interface DeclaredKey extends Pick<ApiKey, "hash" | "name" | "type" | "ex
   from?: ApiKey["from"] | undefined;
 }
 
+/** A new value of a key needs the actors that the rules state, whether its name is new or not: its holder gets its rights. */
+const ruleOfKeys = {
+  kind: "key",
+  about: ({ name }: { name: string }) => ({ subject: `key:${name}` }),
+  terms: ({ approvals: { key } }: Rules) => (key ? { holdHours: 0, approvals: key.approvals } : undefined),
+} as const;
+
 /**
  * Puts a key into force.
  * @throws Fault SCOPE_REQUIRED for a scope that the request's key lacks, KEY_EXISTS while a key with this name works,
  * REFUSED for a leaked value, BAD_REQUEST for an expiry in the past
  */
-export const createKey: CommandKind<CreateKey, ApiKey> = {
+const createNow: CommandKind<CreateKey, ApiKey> = {
   needs: () => [KEYRING],
   decide(draft, command, now) {
     const { name, keyType, hash, scopes = usualScopes(keyType), from = [], expiresAt } = command;
@@ -80,13 +89,15 @@ export const createKey: CommandKind<CreateKey, ApiKey> = {
   },
 };
 
+export const createKey = governed(createNow, ruleOfKeys);
+
 /**
  * Adds a new value under the same name, with the scopes and networks of the old value. `oldUntil` is when the old
  * values end.
  * @throws Fault NOT_FOUND if no key with this name works; SCOPE_REQUIRED if the key has a scope that the request's key
  * lacks, because the caller learns the new value; REFUSED for a leaked value
  */
-export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
+const rotateNow: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }> = {
   needs: () => [KEYRING],
   decide(draft, command, now) {
     const { name, hash, leaked = false } = command;
@@ -120,6 +131,8 @@ export const rotateKey: CommandKind<RotateKey, { key: ApiKey; oldUntil: number }
     return { key, oldUntil };
   },
 };
+
+export const rotateKey = governed(rotateNow, ruleOfKeys);
 
 /**
  * Ends every value of the name at once.

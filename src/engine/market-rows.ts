@@ -2,6 +2,7 @@ import type { Mechanism, StoredStatus } from "../domain/market/market.ts";
 import type { Outcome } from "../domain/market/outcome.ts";
 import type { Pool } from "../domain/market/pool.ts";
 import type { HourSums } from "../domain/market/running-sums.ts";
+import type { OwnTerms } from "../domain/policy/approvals.ts";
 
 /** A row that changes has the version at which it was read, 0 before it exists. The store writes `version + 1`, guarded. */
 export interface Versioned {
@@ -25,6 +26,8 @@ export interface Market extends Mechanism {
   houseNoMicro: bigint;
   /** What settles the market automatically, canonical JSON; null if a person must settle it. */
   terms: string | null;
+  /** The market's own rules for its end; null for those of the tenant. */
+  resolution: OwnTerms | null;
 }
 
 /** The changing part of a market: its pool, status and volume, and the sums of the hour of its last trade. */
@@ -80,4 +83,9 @@ export interface Watch extends Versioned {
   settled: boolean;
   /** Why the oracle leaves the market to a person; null if it does not. */
   hold: { reason: string; detail: string; at: number } | null;
+}
+
+/** The fees within a position's cost. Derived from the trades, not stored; loaded for the ends that give fees back. */
+export interface PositionFee {
+  feeMicro: bigint;
 }

@@ -5,6 +5,8 @@ import { type MarketKind, openPool, pricesOf, statusAt } from "../domain/market/
 import { NO_HOUR } from "../domain/market/running-sums.ts";
 import { encodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { decimalFromMicro } from "../domain/money.ts";
+import type { OwnTerms } from "../domain/policy/approvals.ts";
+import { marketSubject, requireNoneWaiting, waitingNeed } from "./approvals/proposals.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { watchMarket } from "./oracle.ts";
@@ -20,6 +22,8 @@ export interface CreateMarket {
   resolutionRef: string;
   meta: string;
   liquidityMicro: bigint | null;
+  /** Its own rules for its end, besides those of the tenant and the category. */
+  resolution?: OwnTerms | null | undefined;
   /** The market's key in the tenant's files; unique among all past and present markets. */
   fileKey?: string | undefined;
   /** The parsed reference by which the oracle settles the market; without terms a person settles it. */
@@ -57,6 +61,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
       houseYesMicro: fundMicro - pool.yesMicro,
       houseNoMicro: fundMicro - pool.noMicro,
       terms: terms ? encodeTerms(terms) : null,
+      resolution: command.resolution ?? null,
     };
     draft.transfer(TREASURY, escrowOf(id), fundMicro, treasuryShort);
     draft.put("market", id, market);
@@ -85,6 +90,7 @@ export const createMarket: CommandKind<CreateMarket, { id: string; yesPrice: num
       liquidity: decimalFromMicro(fundMicro),
       key: command.fileKey,
       terms: terms ? termsJson(terms) : undefined,
+      resolution: command.resolution ? { ...command.resolution } : undefined,
     });
     return { id, yesPrice: pricesOf(market, pool).yes, createdAt: now };
   },
@@ -144,11 +150,12 @@ export const suspendMarket: CommandKind<{ marketId: string }, { id: string; stat
 
 /** Resumes a suspended market before its closing time; for an open market it changes nothing. */
 export const resumeMarket: CommandKind<{ marketId: string }, { id: string; status: "open" }> = {
-  needs: ({ marketId }) => marketNeeds(marketId),
+  needs: ({ marketId }) => [...marketNeeds(marketId), waitingNeed(marketSubject(marketId))],
   decide(draft, { marketId }, now) {
     const { market, marketState } = requireMarket(draft, marketId);
     requireNotFinal(market, marketState, now, "resumed");
     if (marketState.status === "suspended") {
+      requireNoneWaiting(draft, marketSubject(marketId));
       draft.before = market.closeAt;
       draft.put("marketState", marketId, { ...marketState, status: "open" });
       draft.record("market.resumed", { marketId });

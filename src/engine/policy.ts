@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { ENDS_KYC, requireScopes, type Scope } from "../domain/access/scopes.ts";
-import { isSame } from "../domain/audit/audit-link.ts";
+import { isSame, type Json } from "../domain/audit/audit-link.ts";
 import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import { mergePolicy, type Override, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
 import { tierProblems } from "../domain/policy/suitability.ts";
-import { statedFields } from "../domain/policy/values.ts";
+import { directionOf, policyValue, statedFields } from "../domain/policy/values.ts";
+import { governed } from "./approvals/proposals.ts";
 import { type CommandKind, requireTenant, TENANT_TO_WRITE } from "./command.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
 import { SINGLE, type Tenant } from "./rows.ts";
@@ -26,7 +27,7 @@ interface UpdatePolicy {
  * correction.
  * @throws Fault SCOPE_REQUIRED for ending the review of identity checks, if the request's key may not decide about users
  */
-export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
+const updateNow: CommandKind<UpdatePolicy, { policy: Policy; updatedAt: number; version: number }> = {
   needs: () => [...TENANT_TO_WRITE],
   ownBatch: true,
   decide(draft, command, now) {
@@ -67,6 +68,18 @@ export const updatePolicy: CommandKind<UpdatePolicy, { policy: Policy; updatedAt
     return { policy, updatedAt: now, version: version + 1 };
   },
 };
+
+export const updatePolicy = governed(updateNow, {
+  kind: "loosen",
+  about: () => ({ subject: "policy" }),
+  terms: ({ approvals }, { patch }, state, now) => {
+    const before = policyAt(requireTenant(state), now);
+    const loosens = statedFields(patch, mergePolicy(before, patch)).some(
+      ([field, value]) => directionOf(field, policyValue(before, field) as Json, value) === "loosens",
+    );
+    return loosens && approvals.loosen ? { holdHours: 0, approvals: approvals.loosen.approvals } : undefined;
+  },
+});
 
 /** Removes overrides that have ended (by the clock alone) from the tenant's row, and records their end. */
 export const endOverrides: CommandKind<object, { ended: number }> = {

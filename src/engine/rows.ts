@@ -3,7 +3,8 @@ import type { Side } from "../domain/market/market.ts";
 import type { DaySums } from "../domain/market/running-sums.ts";
 import type { Override, Policy } from "../domain/policy/policy.ts";
 import type { TraderStanding } from "../domain/trader.ts";
-import type { Clarification, Market, MarketEnd, MarketState, Versioned, Watch } from "./market-rows.ts";
+import type { Objection, PlanApproval, Proposal } from "./approvals/rows.ts";
+import type { Clarification, Market, MarketEnd, MarketState, PositionFee, Versioned, Watch } from "./market-rows.ts";
 
 export type { Clarification, Market, MarketEnd, MarketState, Watch };
 
@@ -50,11 +51,6 @@ export interface Position extends Versioned, DaySums {
   sharesMicro: bigint;
   /** What the trader paid, fees included. */
   costMicro: bigint;
-}
-
-/** The fees within a position's cost. Derived from the trades, not stored; loaded for the ends that give fees back. */
-export interface PositionFee {
-  feeMicro: bigint;
 }
 
 /** The cost of a trader's positions in unsettled markets. Derived, not stored; loading it also loads the positions. */
@@ -210,6 +206,15 @@ export interface Tables {
   payment: Payment;
   storedAnswer: StoredAnswer;
   withdrawal: Withdrawal;
+  proposal: Proposal;
+  /** The proposal about a subject that waits, or was decided by the same batch. Derived. */
+  waitingProposal: Proposal;
+  objection: Objection;
+  planApproval: PlanApproval;
+  /** The approvals of one apply. Derived. */
+  planApprovals: readonly PlanApproval[];
+  /** Whether a user holds shares of a market, settled or not. Derived. */
+  stake: { isHeld: boolean };
   assessment: Assessment;
   inboundDelivery: InboundWebhook;
 }

@@ -6,6 +6,8 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
+import { type AppliedBy, requirePlanApproved } from "./approvals/plans.ts";
+import { marketSubject, waitingNeed } from "./approvals/proposals.ts";
 import {
   type CommandKind,
   FREEZE,
@@ -40,7 +42,7 @@ interface DeclaredMarket extends CreateMarket {
 }
 
 /** The changes of a plan. */
-export interface ApplyConfig extends KeyInHand {
+export interface ApplyConfig extends KeyInHand, AppliedBy {
   /** The version of the tenant's row that the plan is based on, 0 before the first apply; any other version is refused. */
   ifVersion?: number | undefined;
   /** The fields to write; other fields keep their live values. */
@@ -79,7 +81,8 @@ export interface ApplyConfig extends KeyInHand {
  * basis has changed
  */
 export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
-  needs: ({ markets = [], names = [], marketStates = [] }) => [
+  needs: ({ markets = [], names = [], marketStates = [], inputSha256 }) => [
+    ...(inputSha256 === undefined ? [] : [need("planApprovals", inputSha256)]),
     ...TENANT_TO_WRITE,
     FREEZE,
     KEYRING,
@@ -87,7 +90,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     need("account", TREASURY),
     ...markets.map(({ fileKey }) => need("marketKey", fileKey)),
     ...names.flatMap(namingNeeds),
-    ...marketStates.flatMap(({ marketId }) => marketNeeds(marketId)),
+    ...marketStates.flatMap(({ marketId }) => [...marketNeeds(marketId), waitingNeed(marketSubject(marketId))]),
   ],
   ownBatch: true,
   decide(draft, command, now) {
@@ -98,6 +101,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     const capitalBefore = before?.capitalMicro ?? 0n;
     const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
     requireScopesOfWork(draft, command, addedMicro, before);
+    requirePlanApproved(draft, command, before);
     const strays = tenantStrays(draft);
     if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0))
       throw stale("the configuration");

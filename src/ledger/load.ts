@@ -18,6 +18,7 @@ import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { isOfKind, ownerOf } from "./account-sql.ts";
 import type { TableCodec } from "./codec.ts";
+import { loadPlanApprovals, loadStakes, loadWaiting } from "./load-approvals.ts";
 import { marketsWithKey } from "./market-names.ts";
 import { lastFreeze, listApiKeys, loadRevocations, loadTenantRecord, loadTraders } from "./standing.ts";
 import { TABLES } from "./tables.ts";
@@ -79,6 +80,12 @@ const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "holderDebts" |
   payment: byKey(TABLES.payment),
   storedAnswer: loadAnswers,
   withdrawal: byKey(TABLES.withdrawal),
+  proposal: byKey(TABLES.proposal),
+  waitingProposal: loadWaiting,
+  objection: byKey(TABLES.objection),
+  stake: loadStakes,
+  planApproval: neverLoaded,
+  planApprovals: loadPlanApprovals,
   inboundDelivery: byKey(TABLES.inboundDelivery),
   assessment: neverLoaded,
   position: neverLoaded,

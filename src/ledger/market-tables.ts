@@ -67,6 +67,7 @@ export const MARKET_TABLES = {
     houseYesMicro: bigint(),
     houseNoMicro: bigint(),
     terms: text(),
+    resolution: json(),
   }),
   // The table keeps its original name.
   marketState: replaced<Tables["marketState"]>("book", ["marketId"], "chain", {

@@ -21,7 +21,7 @@ export const linkOf = (sql: ReadSql) => sql`
   )::text`;
 
 /** The content of an entry with a valid seal, and its actor. */
-export type Said = LoggedEntry & Pick<AuditEntry, "actor">;
+export type Said = LoggedEntry;
 
 /** The content of a `linkOf` entry: undefined for no entry, "broken" if no audit key sealed it in this form. */
 export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | undefined {
@@ -30,8 +30,7 @@ export function saidBy(link: unknown, isSealed: IsSealed): Said | "broken" | und
   const entry: AuditEntry = { ...rest, seq: BigInt(seq) };
   if (!isSealed(entry, entry.seq === 1n ? GENESIS_HASH : String(previousHash))) return "broken";
   const { type, ts, actor } = entry;
-  const logged = loggedEntry({ type, ts, payload: payloadOf(entry) });
-  return logged && { ...logged, actor };
+  return loggedEntry({ type, ts, actor, payload: payloadOf(entry) });
 }
 
 /** The latest entry of each of these types, oldest first, in the form that `saidBy` reads. */

@@ -2,6 +2,7 @@ import { isScope } from "../domain/access/scopes.ts";
 import type { AuditEntry } from "../domain/audit/audit-link.ts";
 import { type Override, type Policy, storedPolicy } from "../domain/policy/policy.ts";
 import type { Table, Tables } from "../engine/rows.ts";
+import { APPROVAL_TABLES } from "./approval-tables.ts";
 import {
   bigint,
   converted,
@@ -32,6 +33,7 @@ export const POLICY_COLUMNS = {
  * statement, its loader, the rights of the server's login, and what proves its rows at a restore.
  */
 export const TABLES = {
+  ...APPROVAL_TABLES,
   ...MARKET_TABLES,
   ...MONEY_TABLES,
   apiKey: converted<Tables["apiKey"], Omit<Tables["apiKey"], "onRecord">>(
@@ -108,7 +110,7 @@ export const TABLES = {
 /** Rows that exist only in a process's memory. */
 type Derived =
   | ("clarifications" | "freeze" | "holders" | "holderDebts" | "holderFees" | "keyring" | "marketKey" | "portfolio")
-  | ("positionFee" | "revocation" | "tenantRecord");
+  | ("planApprovals" | "positionFee" | "revocation" | "stake" | "tenantRecord" | "waitingProposal");
 
 /** The codecs of the rows that commands read and write. A missing codec does not compile. */
 export const CODECS: { [T in Exclude<Table, Derived>]: TableCodec<Tables[T]> } & { [T in Derived]?: undefined } =

@@ -1,5 +1,7 @@
+import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
+import type { Command } from "../engine/commands.ts";
 import type { OracleEvidence } from "../engine/oracle.ts";
 import { SYSTEM_ACTOR } from "../services/background/sweepers.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
@@ -7,7 +9,7 @@ import type { FetchContext } from "./fetch.ts";
 
 /** The context of a sweep. */
 export interface OracleContext extends FetchContext {
-  services: Pick<TenantServices, "pool" | "sequencer" | "oracle" | "auditKey" | "auditKeys">;
+  services: Pick<TenantServices, "pool" | "sequencer" | "oracle" | "auditKey" | "auditKeys" | "newId">;
   /** The secrets that sign requests to `resolution_url`; without secrets none is sent. */
   resolutionSecrets: readonly string[];
   /** Milliseconds between two sweeps. */
@@ -44,7 +46,9 @@ export interface SweepReport {
 }
 
 /** Errors which mean that another process or an operator was faster: the market stays as it is. */
-const ALREADY_DECIDED = new Set(["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND"]);
+const ALREADY_DECIDED = new Set([
+  ...["MARKET_SETTLED", "MARKET_SUSPENDED", "REFUSED", "MARKET_NOT_FOUND", "PROPOSAL_PENDING"],
+]);
 /** Failures that would affect every market: the sweep ends, and the next one tries again. */
 const RETRY_NEXT_SWEEP = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED", "STANDBY_REQUIRED"]);
 
@@ -59,14 +63,32 @@ export async function isolate(report: SweepReport, work: () => Promise<void> | v
   }
 }
 
-/** Settles a market, with the evidence in the same commit. */
+/** Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more. */
 export async function settleMarket(
   { services }: OracleContext,
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
   report: SweepReport,
 ): Promise<void> {
-  await services.sequencer.submit({ command: { type: "settleMarket", ...market }, actor: SYSTEM_ACTOR });
-  report.settled.push(market.marketId);
+  const { marketId, outcome, oracle } = market;
+  const asked = {
+    proposalId: services.newId("prp"),
+    by: SYSTEM_ACTOR,
+    request: canonicalJson({ operation: "settleMarket", marketId, outcome, oracle: { ...oracle } }),
+    evidence: canonicalJson(proofOf(oracle)),
+  };
+  const { result } = await services.sequencer.submit<Command<"settleMarket">>({
+    command: { type: "settleMarket", ...market, asked },
+    actor: SYSTEM_ACTOR,
+  });
+  if (result?.proposal) report.held.push({ marketId, reason: "proposed" });
+  else report.settled.push(marketId);
+}
+
+/** The figures of an outcome, as a proposal shows them. */
+function proofOf({ evidence: { ref, price, strike, observedAt } }: OracleEvidence): {
+  [name: string]: Json | undefined;
+} {
+  return { ref, price, strike, observedAt };
 }
 
 /** Holds a market. The engine writes nothing if it is already held for this reason. */

@@ -12,7 +12,7 @@ import {
 import { decodeTerms, type MarketTerms, termsJson } from "../domain/market/terms.ts";
 import { LONGEST_WINDOW_MS } from "../domain/reference.ts";
 import { listWatchedMarkets, type MarketMark, type WatchedRow } from "../queries/oracle.ts";
-import { isFeedUnchanged } from "../services/feeds.ts";
+import { isFeedUnchanged } from "../services/oracle/feeds.ts";
 import { emptyReport, holdMarket, isolate, type OracleContext, type SweepReport, settleMarket } from "./context.ts";
 import { canAskPast, type Fetched, fetchHistory, fetchPrices, keyOf, type SourceSymbol } from "./fetch.ts";
 import { keepTicks, readRecords, symbolOf, usableSources } from "./records.ts";

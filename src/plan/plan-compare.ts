@@ -76,6 +76,8 @@ const PLANNED = new Set([
   "markets.liquidityUsd",
   "markets.files",
   "treasury.capitalUsd",
+  "resolution",
+  "approvals",
 ]);
 
 /** The setting that takes effect with the apply, because the database uses it; others wait for a server's start. */

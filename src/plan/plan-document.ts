@@ -4,6 +4,7 @@ import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
 import type { ConfigDocument, DeclaredTerms } from "../contract/resources/config-document.ts";
 import { canonicalJson, isSame, type Json } from "../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../domain/money.ts";
+import { NO_RULES } from "../domain/policy/approvals.ts";
 import { normalPolicy } from "../domain/policy/values.ts";
 import { keyText } from "./plan-compare.ts";
 import type { DesiredKey } from "./plan-types.ts";
@@ -18,7 +19,7 @@ export function documentOf(
   markets: readonly PlacedMarket[],
   keys: readonly DesiredKey[],
 ): ConfigDocument {
-  const { server, webhooks, network, embed, pages, cors } = config;
+  const { server, webhooks, network, embed, pages, cors, resolution, approvals } = config;
   const document = {
     ...config,
     keys: { admin: byName(config.keys.admin), public: byName(config.keys.public) },
@@ -44,6 +45,8 @@ export function documentOf(
       allowedOrigins: sorted(embed.allowedOrigins),
     },
     pages: isSame(pages, USUAL_PAGES) ? undefined : pages,
+    resolution: isSame(resolution, NO_RULES.resolution as unknown as Json) ? undefined : resolution,
+    approvals: isSame(approvals, {}) ? undefined : approvals,
     cors: { ...cors, origins: sorted(cors.origins) },
     markets: { ...config.markets, files: sorted(config.markets.files) },
     policy: normalPolicy(config.policy),

@@ -5,6 +5,7 @@ import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
+import { planApprovals } from "./plan-approvals.ts";
 import { changedSettings, compare, type Findings, isNaming, policyFieldOf } from "./plan-compare.ts";
 import { isTargeted } from "./plan-desired.ts";
 import { planKeys, planSecrets } from "./plan-keys.ts";
@@ -19,7 +20,7 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
   const base = live.document ?? {};
   const now = Date.parse(live.now);
   const { frozenUntil } = live.freeze;
-  const planners = [planPolicy, planLimits, planKeys, planMarkets, planSecrets];
+  const planners = [planPolicy, planLimits, planApprovals, planKeys, planMarkets, planSecrets];
   const parts = planners.map((planPart) => planPart(desired, base, live));
   const { targets } = desired;
   // References of secrets follow from the document alone, which has only the targeted ones.

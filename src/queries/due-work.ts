@@ -1,6 +1,8 @@
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
+import { isLeftToOracle } from "./oracle.ts";
+import { isDue } from "./proposals.ts";
 
 /** How long before its window a market's feed may have to be sampled: the life of an observation. */
 const SAMPLING_MS = 125_000;
@@ -32,6 +34,9 @@ export async function readDueIn(sql: ReadSql, receivers: readonly string[]): Pro
         join market m on m.id = w.market_id
        where w.parsed
          and not w.settled
+         and ${isLeftToOracle(sql)}
+      union all
+      select min(final_at) from proposal where ${isDue(sql)}
       union all
       select min(m.close_at)
         from book b

@@ -118,6 +118,18 @@ const toWatched = rowReader({
 });
 export type WatchedRow = ReturnType<typeof toWatched>;
 
+/**
+ * Whether the oracle may decide a market `m`: no proposal about it waits, and no person rejected the oracle's own.
+ */
+export function isLeftToOracle(sql: ReadSql) {
+  return sql`not exists (
+       select 1
+         from proposal
+        where proposal.market_id = m.id
+          and (proposal.status = 'pending' or (proposal.status = 'rejected' and proposal.proposed_by = 'oracle'))
+     )`;
+}
+
 /** Markets of the built-in oracle whose instant is at or before `until`, by instant, without suspended ones. */
 export async function listWatchedMarkets(
   sql: ReadSql,
@@ -132,6 +144,7 @@ export async function listWatchedMarkets(
      where w.parsed
        and not w.settled
        and w.instant_at <= ${String(until)}::bigint
+       and ${isLeftToOracle(sql)}
        ${after ? sql`and (w.instant_at, w.market_id) > (${String(after.at)}::bigint, ${after.id})` : sql``}
      order by w.instant_at, w.market_id
      limit ${limit}`;
@@ -182,6 +195,7 @@ export async function listClosedMarkets(
       join market m on m.id = b.market_id
      where b.status = 'open'
        and m.close_at <= ${String(page.now)}::bigint
+       and ${isLeftToOracle(sql)}
        and m.id > ${page.after}
      order by m.id
      limit ${page.limit}`;

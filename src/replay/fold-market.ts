@@ -18,6 +18,7 @@ export function applyMarket(rows: LoggedRows, payload: AuditPayloads["market.cre
     ...{ id, question, category, kind, p0Ppm, fundMicro, closeAt: Date.parse(closeAt), resolutionRef },
     ...{ meta: canonicalJson(payload.meta), createdAt: at, fileKey: key },
     terms: terms === undefined ? null : canonicalJson(terms),
+    resolution: (payload.resolution as Market["resolution"] | undefined) ?? null,
     ...{ houseYesMicro: fundMicro - pool.yesMicro, houseNoMicro: fundMicro - pool.noMicro },
   };
   rows.put("market", id, market);

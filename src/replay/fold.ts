@@ -1,28 +1,18 @@
-import {
-  CAPITAL,
-  escrowOf,
-  externalOf,
-  FEES,
-  pendingOf,
-  receivableOf,
-  TREASURY,
-  WITHDRAWN,
-  walletOf,
-} from "../domain/accounts.ts";
+import { escrowOf, externalOf, FEES, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
-import type { StatedTenant } from "../domain/audit/audit-shapes.ts";
 import { afterTrade } from "../domain/market/holding.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { continueDay, continueHour, NO_DAY } from "../domain/market/running-sums.ts";
 import { microFromDecimal } from "../domain/money.ts";
-import { storedPolicy } from "../domain/policy/policy.ts";
 import { startOfDay, startOfHour } from "../domain/time/units.ts";
 import { KYC_STATE_OF } from "../domain/trader.ts";
 import { portfolioAfter } from "../engine/fill.ts";
 import { newWatch } from "../engine/oracle.ts";
 import { type MarketState, type Position, positionKey, SINGLE, type Tables, type Trader } from "../engine/rows.ts";
 import { newTrader } from "../engine/traders.ts";
+import { applyProposal } from "./fold-approvals.ts";
+import { applyCapital, applyKeys, applyTenant } from "./fold-configuration.ts";
 import { applyCorrection, applyEnd } from "./fold-ends.ts";
 import { applyClarification, applyMarket } from "./fold-market.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
@@ -33,7 +23,8 @@ import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
  * rows of payments and of a provider's statements about them.
  * @param rows the rows after the previous entry
  */
-export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEntry): void {
+export function applyEntry(rows: LoggedRows, entry: LoggedEntry): void {
+  const { type, payload, at, ts } = entry;
   switch (type) {
     case "trade.executed":
       applyTrade(rows, payload, { at, ts });
@@ -64,6 +55,18 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
     case "market.corrected":
       applyCorrection(rows, payload, at);
       break;
+    case "proposal.created":
+    case "proposal.approved":
+    case "proposal.objected":
+    case "proposal.rejected":
+    case "proposal.executed":
+      applyProposal(rows, entry);
+      break;
+    case "plan.approved": {
+      const { sha256 } = payload;
+      rows.put("planApproval", `${sha256}\n${entry.actor}`, { sha256, actor: entry.actor, at });
+      break;
+    }
     case "oracle.held":
       applyHold(rows, payload, at);
       break;
@@ -122,11 +125,6 @@ export function applyEntry(rows: LoggedRows, { type, payload, at, ts }: LoggedEn
       applyKeys(rows, payload);
       break;
   }
-}
-
-/** The capital that an apply adds to the treasury, before its other effects. */
-export function applyCapital(rows: LoggedRows, { capitalAdded }: AuditPayloads["config.applied"]): void {
-  rows.move(CAPITAL, TREASURY, microFromDecimal(capitalAdded));
 }
 
 function applyHold(rows: LoggedRows, { marketId, reason, detail }: AuditPayloads["oracle.held"], at: number): void {
@@ -237,27 +235,4 @@ function applyWithdrawal(
 function changeTrader(rows: LoggedRows, id: string, at: number, to?: Partial<Trader>): void {
   const known = rows.get("trader", id);
   if (!known || to) rows.put("trader", id, { ...(known ?? newTrader(id, at)), ...to });
-}
-
-function applyTenant(rows: LoggedRows, stated: StatedTenant, document: string): void {
-  rows.put("tenant", SINGLE, {
-    policy: storedPolicy(stated.policy),
-    overrides: stated.overrides.map((each) => ({ ...each, until: Date.parse(each.until) })),
-    policyUpdatedAt: Date.parse(stated.policyUpdatedAt),
-    kycRequired: stated.kycRequired,
-    liquidityMicro: microFromDecimal(stated.liquidity),
-    capitalMicro: microFromDecimal(stated.capital),
-    document,
-    version: 0,
-  });
-}
-
-/** Every value that the entry lists, in its new state. */
-function applyKeys(rows: LoggedRows, { name, type, keys }: AuditPayloads["key.created" | "key.revoked"]): void {
-  for (const [hash, { scopes, from, createdAt, expiresAt, leaked = false }] of Object.entries(keys))
-    rows.put("apiKey", hash, {
-      ...{ hash, name, type, scopes: scopes as Tables["apiKey"]["scopes"], from, leaked, onRecord: true, version: 0 },
-      createdAt: Date.parse(createdAt),
-      expiresAt: expiresAt === null ? null : Date.parse(expiresAt),
-    });
 }

@@ -9,17 +9,25 @@ export type LoggedEntry = AuditContent & {
   at: number;
   /** The entry's own time. Later than `at` only if the clock had moved back. */
   ts: number;
+  /** Whose entry it is. */
+  actor: string;
 };
 
 /** @returns undefined for a payload that is not a JSON object, which only a tampered row has */
-export function loggedEntry(entry: { type: string; payload: object; ts: string }): LoggedEntry | undefined {
+export function loggedEntry(entry: {
+  type: string;
+  payload: object;
+  ts: string;
+  actor: string;
+}): LoggedEntry | undefined {
   const content = parsedContent(entry);
   if (!content) return undefined;
   const ts = Date.parse(entry.ts);
   const { decidedAt } = content.payload;
   // Written out, because a spread for each of many entries would cost as much as reading it.
   const { type, payload } = content;
-  return { type, payload, ts, at: decidedAt === undefined ? ts : Date.parse(decidedAt) } as LoggedEntry;
+  const at = decidedAt === undefined ? ts : Date.parse(decidedAt);
+  return { type, payload, ts, at, actor: entry.actor } as LoggedEntry;
 }
 
 /** A row, or a total of transfers from one account to another. */

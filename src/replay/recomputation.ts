@@ -15,7 +15,8 @@ import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts
 import { GENESIS, type SealedLines } from "../domain/audit/chain-walk.ts";
 import { isMapping } from "../domain/json/mapping.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
-import { applyCapital, applyEntry } from "./fold.ts";
+import { applyEntry } from "./fold.ts";
+import { applyCapital } from "./fold-configuration.ts";
 import { type LoggedEntry, LoggedRows, loggedEntry, type RowsPart } from "./logged-rows.ts";
 import type { Problem } from "./problem.ts";
 import { recompute } from "./recompute.ts";
@@ -100,8 +101,8 @@ export class Recomputation {
   take(entries: readonly SealedLines[]): void {
     for (const { lines, hash } of entries) {
       const seq = this.#end.seq + 1n;
-      const { type, ts, payloadText } = partsOf(lines);
-      const entry = loggedEntry({ type, ts, payload: parsed(payloadText) });
+      const { type, ts, actor, payloadText } = partsOf(lines);
+      const entry = loggedEntry({ type, ts, actor, payload: parsed(payloadText) });
       if (entry) this.#takeEntry(seq, entry);
       else this.#find({ seq, type }, { about: type, what: "payload", recorded: payloadText, recomputed: "an object" });
       this.#end = { seq, hash };
@@ -111,8 +112,8 @@ export class Recomputation {
   /** Takes, from entries after the last wanted one, the capital that their apply moved before its other effects. */
   takeCapital(entries: readonly SealedLines[]): void {
     for (const { lines } of entries) {
-      const { type, ts, payloadText } = partsOf(lines);
-      const entry = loggedEntry({ type, ts, payload: parsed(payloadText) });
+      const { type, ts, actor, payloadText } = partsOf(lines);
+      const entry = loggedEntry({ type, ts, actor, payload: parsed(payloadText) });
       if (entry?.type === "config.applied") applyCapital(this.rows, entry.payload);
       if (this.rows.balance(TREASURY) >= 0n) this.#unfunded = undefined;
     }
@@ -257,14 +258,14 @@ function parsed(payloadText: string): object {
 }
 
 /** The parts of `auditLines`, without an array for each: the payload is last and contains no newline. */
-function partsOf(lines: string): { ts: string; type: string; payloadText: string } {
+function partsOf(lines: string): { ts: string; type: string; actor: string; payloadText: string } {
   const seqAt = lines.indexOf("\n") + 1;
   const tsAt = lines.indexOf("\n", seqAt) + 1;
   const typeAt = lines.indexOf("\n", tsAt) + 1;
   const actorAt = lines.indexOf("\n", typeAt) + 1;
   const payloadAt = lines.indexOf("\n", actorAt) + 1;
   const [ts, type] = [lines.slice(tsAt, typeAt - 1), lines.slice(typeAt, actorAt - 1)];
-  return { ts, type, payloadText: lines.slice(payloadAt) };
+  return { ts, type, actor: lines.slice(actorAt, payloadAt - 1), payloadText: lines.slice(payloadAt) };
 }
 
 /** The row of a trade and its tag in one line, as `queries/reconcile/trades.ts` writes it of the tables. */

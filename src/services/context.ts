@@ -10,9 +10,9 @@ import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
 import type { RecordWatch } from "./audit/record-watch.ts";
 import type { Cursors } from "./cursor.ts";
-import type { OracleSetup } from "./feeds.ts";
 import { Answered, type Caller } from "./invoke.ts";
 import type { TradeAnswer, TradeRequest } from "./markets/passing/messages.ts";
+import type { OracleSetup } from "./oracle/feeds.ts";
 import type { SecurityLog } from "./security/security-log.ts";
 import type { Views } from "./views/views.ts";
 

@@ -3,6 +3,7 @@ import type { Input, Result } from "../contract/operations.ts";
 import { hashApiKey, keyFingerprint } from "../domain/access/api-key.ts";
 import { type KeyType, usualScopes } from "../domain/access/scopes.ts";
 import { Fault } from "../domain/fault.ts";
+import type { Command } from "../engine/commands.ts";
 import { isInForce, type KeyInHand } from "../engine/keys.ts";
 import type { ApiKey } from "../engine/rows.ts";
 import { listApiKeys } from "../ledger/standing.ts";
@@ -10,6 +11,7 @@ import { readKeyUse } from "../ledger/unchained/key-use.ts";
 import { readClock } from "../postgres/database-time.ts";
 import { type ServiceContext, submit } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
+import { prepared, submitGoverned } from "./proposals/governed.ts";
 
 const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 
@@ -20,8 +22,9 @@ const PREFIX: Record<KeyType, string> = { admin: "sk_", public: "pk_" };
 export function keyHandlers(context: ServiceContext) {
   return {
     listKeys: () => listKeys(context),
-    createKey: (input, caller) => create(context, input, caller),
-    rotateKey: (input, caller) => rotate(context, input, caller),
+    createKey: (input, caller) => submitGoverned(context, "createKey", input, preparedKey(input, caller), caller),
+    rotateKey: async (input, caller) =>
+      submitGoverned(context, "rotateKey", input, await preparedRotation(context, input, caller), caller),
     revokeKey: ({ name, type }, caller) =>
       submit(
         context,
@@ -58,16 +61,15 @@ export function keyView({ hash, name, type, scopes, from, createdAt, expiresAt, 
   return { name, type, fingerprint, scopes: [...scopes], from: [...from], createdAt, expiresAt, leaked };
 }
 
-function create(context: ServiceContext, input: Input<"createKey">, caller: Caller) {
+/** A new key with a fresh value. */
+export function preparedKey(input: Input<"createKey">, caller: Caller) {
   const { name, type, from, expiresAt = null } = input;
   if (type === "public" && input.scopes) throw new Fault("BAD_REQUEST", "scopes: only admin keys have scopes");
   const scopes = input.scopes ?? [...usualScopes(type)];
   const value = newApiKey(type);
   const answer = (key: string | null, createdAt: number) => ({ name, type, scopes, from, key, createdAt, expiresAt });
-  return submit(
-    context,
-    "createKey",
-    {
+  return prepared<"createKey", Command<"createKey">>({
+    command: {
       type: "createKey",
       name,
       keyType: type,
@@ -77,13 +79,13 @@ function create(context: ServiceContext, input: Input<"createKey">, caller: Call
       expiresAt,
       ...keyInHand(caller),
     },
-    caller,
-    ({ createdAt }) => answer(value, createdAt),
-    ({ createdAt }) => answer(null, createdAt),
-  );
+    answer: ({ createdAt }) => answer(value, createdAt),
+    repeated: ({ createdAt }) => answer(null, createdAt),
+  });
 }
 
-async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller: Caller) {
+/** A fresh value for a key. */
+export async function preparedRotation(context: ServiceContext, input: Input<"rotateKey">, caller: Caller) {
   const { name, overlapSeconds, leaked, expiresAt } = input;
   // The prefix follows the type, which never changes while the name is in force; the command checks it again.
   const type = input.type ?? (await typeOf(context, name));
@@ -98,10 +100,8 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
     expiresAt: rotated.key.expiresAt,
     oldUntil: rotated.oldUntil,
   });
-  return submit(
-    context,
-    "rotateKey",
-    {
+  return prepared<"rotateKey", Command<"rotateKey">>({
+    command: {
       type: "rotateKey",
       name,
       keyType: type,
@@ -111,10 +111,9 @@ async function rotate(context: ServiceContext, input: Input<"rotateKey">, caller
       expiresAt,
       ...keyInHand(caller),
     },
-    caller,
-    (rotated) => answer(value, rotated),
-    (rotated) => answer(null, rotated),
-  );
+    answer: (rotated) => answer(value, rotated),
+    repeated: (rotated) => answer(null, rotated),
+  });
 }
 
 interface Rotated {

@@ -57,13 +57,21 @@ test("the scopes of the operations are the documented ones", () => {
     OPERATION_SCOPES.map((scope) => [scope, changes.flatMap(([own, id]) => (own === scope ? [id] : [])).sort()]),
   );
   expect(byScope).toEqual({
-    read: ["reconcile"],
+    read: ["approveProposal", "executeProposal", "reconcile", "rejectProposal"],
     "config:read": ["listLatestPrices", "previewPolicy"],
     markets: ["clarifyMarket", "createMarket", "resumeMarket", "suspendMarket"],
     settle: ["checkFeeds", "correctMarket", "settleMarket", "sweepOracle", "voidMarket"],
     funds: ["approveWithdrawal", "creditWallet", "debitWallet", "rejectWithdrawal"],
     users: ["releaseUser", "restrictUser", "revokeUser"],
-    config: ["applyConfig", "enableWebhookReceiver", "freezeConfig", "replayWebhook", "unfreezeConfig", "updatePolicy"],
+    config: [
+      "applyConfig",
+      "approvePlan",
+      "enableWebhookReceiver",
+      "freezeConfig",
+      "replayWebhook",
+      "unfreezeConfig",
+      "updatePolicy",
+    ],
     keys: ["createKey", "revokeKey", "rotateKey"],
   });
 });

@@ -34,7 +34,7 @@ describe("an override", () => {
   test("is recorded with its end, and its end is recorded once", () => {
     const world = openWorld({ maxTradeUsd: 100 });
     const { draft, result } = world.run(set({ maxTradeUsd: 5 }, HOUR));
-    expect(result.policy.maxTradeUsd).toBe(5);
+    expect(result.policy?.maxTradeUsd).toBe(5);
     expect(draft.audit).toEqual([
       {
         type: "policy.updated",

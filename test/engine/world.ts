@@ -22,9 +22,18 @@ export class World implements Reader {
   readonly #traded = new Map<string, typeof NOTHING_HELD>();
   now = NOW;
   /** What was recorded, and when. */
-  readonly log: (Draft["audit"][number] & { at: number })[] = [];
+  readonly log: (Draft["audit"][number] & { at: number; actor: string })[] = [];
 
   get<T extends Table>(table: T, key: string): Tables[T] | undefined {
+    if (table === "waitingProposal")
+      return this.all("proposal").find(([, each]) => each.subject === key && each.status === "pending")?.[1] as
+        | Tables[T]
+        | undefined;
+    if (table === "stake") {
+      const [marketId, traderId] = key.split("\n");
+      const held = this.#holders(marketId ?? "").some((each) => each.traderId === traderId && each.sharesMicro > 0n);
+      return { isHeld: held } as Tables[T];
+    }
     if (table === "holders") return this.#holders(key) as unknown as Tables[T];
     if (table === "positionFee") return this.#traded.get(key) as Tables[T] | undefined;
     return this.#rows.get(`${table}/${key}`) as Tables[T] | undefined;
@@ -49,7 +58,7 @@ export class World implements Reader {
       const held = this.#traded.get(key) ?? NOTHING_HELD;
       this.#traded.set(key, afterTrade(held, { ...trade, isSale: releasedMicro !== null }));
     }
-    this.log.push(...decision.draft.audit.map((entry) => ({ ...entry, at: this.now })));
+    this.log.push(...decision.draft.audit.map((entry) => ({ ...entry, at: this.now, actor: actorOf(command) })));
     return decision;
   }
 
@@ -153,6 +162,12 @@ export function marketOf(change: Partial<Command<"createMarket">> = {}): Command
     liquidityMicro: null,
     ...change,
   };
+}
+
+/** Who is said to have sent a command. */
+export function actorOf(command: Command): string {
+  if ("by" in command && command.by !== undefined) return command.by;
+  return "asked" in command && command.asked ? command.asked.by : "admin:ops";
 }
 
 let trades = 0;

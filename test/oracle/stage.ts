@@ -8,7 +8,7 @@ import { sourceSet } from "../../src/oracle/sources.ts";
 import { sweep } from "../../src/oracle/worker.ts";
 import { OutgoingHttp } from "../../src/outgoing/guarded-fetch.ts";
 import { readClock } from "../../src/postgres/database-time.ts";
-import { oracleSetup } from "../../src/services/feeds.ts";
+import { oracleSetup } from "../../src/services/oracle/feeds.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 import { type FeedServer, openFeedServer } from "./feed-server.ts";
 

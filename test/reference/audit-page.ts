@@ -7,7 +7,8 @@ import { cell, code, filledTable, NOTE } from "./markdown.ts";
 import { type Member, membersOf, typesOf } from "./type-text.ts";
 
 const sourceOf = (file: string) => readFileSync(new URL(`../../src/domain/${file}`, import.meta.url), "utf8");
-const SOURCE = sourceOf("audit/audit-payloads.ts") + sourceOf("audit/audit-shapes.ts");
+const SOURCE =
+  sourceOf("audit/audit-payloads.ts") + sourceOf("audit/audit-shapes.ts") + sourceOf("audit/market-shapes.ts");
 
 /** The values that a field of a named type may have. */
 const VALUES: Readonly<Record<string, string>> = {

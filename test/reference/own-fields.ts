@@ -63,6 +63,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   file: "path of the file",
   fileSha256: "SHA-256 of the tenant file as it was applied",
   findings: "list: what the engine would have decided otherwise",
+  approvals: "who agrees so far: the actor and the time",
   fingerprint: "the beginning of the value's SHA-256",
   format: "version of the backup's format",
   from: "list: networks that it may be used from",

@@ -12,8 +12,13 @@ import { anyStep, isAsked, startedWorld } from "../engine/histories.ts";
 import { configOf, marketOf, NOW, openWorld, saleOf, tradeOf, usd, World } from "../engine/world.ts";
 
 async function* logOf({ log }: World): AsyncGenerator<PlacedEntry[]> {
-  for (const [index, { type, payload, at }] of log.entries()) {
-    const entry = loggedEntry({ type, payload: JSON.parse(canonicalJson(payload)), ts: new Date(at).toISOString() });
+  for (const [index, { type, payload, at, actor }] of log.entries()) {
+    const entry = loggedEntry({
+      type,
+      actor,
+      payload: JSON.parse(canonicalJson(payload)),
+      ts: new Date(at).toISOString(),
+    });
     if (entry) yield [{ ...entry, seq: BigInt(index + 1), hash: String(index) }];
   }
 }

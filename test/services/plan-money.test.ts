@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { planOn } from "../../src/app/apply/plan-tenant.ts";
 import { readLive } from "../../src/app/tenant/config-session.ts";
 import { factsOfPlan } from "../../src/plan/rules/rules.ts";
-import { oracleSetup } from "../../src/services/feeds.ts";
+import { oracleSetup } from "../../src/services/oracle/feeds.ts";
 import { parse, tenantText } from "../config/support.ts";
 import { desiredOf, type Files } from "../plan/plan-world.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { parseTenantFile } from "../../src/config/tenant-file.ts";
-import { oracleSetup } from "../../src/services/feeds.ts";
+import { oracleSetup } from "../../src/services/oracle/feeds.ts";
 import { openTenant } from "../../src/services/tenant/tenant.ts";
 import { tenantText } from "../config/support.ts";
 import { configOf } from "../engine/world.ts";

@@ -8,7 +8,7 @@ import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
 import { reconcileLedger } from "../../src/queries/reconcile/reconcile.ts";
-import type { OracleSetup } from "../../src/services/feeds.ts";
+import type { OracleSetup } from "../../src/services/oracle/feeds.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { anyMarket } from "./market.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";

@@ -1,7 +1,5 @@
-import { dirname, resolve } from "node:path";
-import { execa } from "execa";
 import { ConfigError } from "../../config/config-error.ts";
-import type { Api, WireResult } from "../../contract/operations.ts";
+import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { fingerprintOfAsked } from "../../domain/access/idempotency.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -14,6 +12,7 @@ import { SchemaBehind } from "../../postgres/migrate.ts";
 import { noticeToServers } from "../database/owner-tasks.ts";
 import { type ConfigSession, type LiveTenant, readLive } from "../tenant/config-session.ts";
 import { keepLastMarket } from "../tenant/last-market.ts";
+import { commitOfFiles } from "./commit-of-files.ts";
 import { fromFiles, fromHistory, planOn, type Source } from "./plan-tenant.ts";
 
 /**
@@ -233,15 +232,40 @@ async function carryOut(
   { plan, desired, items, writes, fingerprint }: Decision,
   rollbackTo?: number,
 ): Promise<CarriedOut> {
-  // A document of an earlier apply belongs to that apply's commit, whatever the directory contains now.
-  const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
-  const feeds = feedsIn(writes, session.feeds);
-  const answer = await api.applyConfig({ ...writes, gitCommit, rollbackTo: rollbackTo ?? null, feeds }, fingerprint);
+  const input = await inputOf(session, { desired, writes }, rollbackTo);
+  const { gitCommit = null } = input;
+  const answer = await api.applyConfig(input, fingerprint);
   const { changed } = answer;
   // The commit stands even if it cannot be read again.
   const read = entryOf(api, answer);
   const entry = await (fingerprint === undefined ? read.catch(() => undefined) : read);
   return { changed, items: changed ? items : [], gitCommit, plan, desired, entry };
+}
+
+/** What an apply sends, and what others approve. */
+async function inputOf(
+  session: PlannedSession,
+  { desired, writes }: Pick<Decision, "desired" | "writes">,
+  rollbackTo?: number,
+): Promise<WireInput<"applyConfig">> {
+  // A document of an earlier apply belongs to that apply's commit, whatever the directory contains now.
+  const { gitCommit = (await commitOfFiles(session)) ?? null } = desired;
+  return { ...writes, gitCommit, rollbackTo: rollbackTo ?? null, feeds: feedsIn(writes, session.feeds) };
+}
+
+/**
+ * Agrees to what an apply of the same files and choices would do.
+ * @throws Fault REFUSED for a tenant that was never applied, or as {@link applyTenant} for the plan
+ */
+export async function approveTenant(
+  session: ConfigSession,
+  choose: Chooser,
+  targets: readonly string[] | undefined,
+): Promise<WireResult<"approvePlan">> {
+  const live = await session.open();
+  if (!live) throw new Fault("REFUSED", "The first apply of a tenant needs no approval");
+  const decision = await decideOn(session, live, { choose, source: fromFiles(session, session.keys(), targets) });
+  return live.api.approvePlan(await inputOf(session, decision));
 }
 
 /** Hashes of the feeds that new markets refer to, from the files: a running server may not know these feeds yet. */
@@ -251,38 +275,4 @@ function feedsIn({ markets }: Writes, { hashes }: ConfigSession["feeds"]): Recor
     return outcome.kind === "terms" ? [[outcome.terms.feed, outcome.terms.feedSha256] as const] : [];
   });
   return Object.fromEntries(feeds);
-}
-
-/**
- * The commit of a tenant's files, as an apply records it. It ends in `-dirty` where the commit does not match: a file
- * was edited since, was never committed, is outside the repository, or was deleted from the tenant's folder.
- * @returns undefined where there is no git, no repository or no commit
- */
-async function commitOfFiles({
-  directory,
-  config,
-  markets,
-}: Pick<ConfigSession, "directory" | "config" | "markets">): Promise<string | undefined> {
-  const { file, bases } = config.source;
-  const files = [...new Set([file, ...bases, ...markets.map(({ source }) => source.file)])].map((each) =>
-    resolve(each),
-  );
-  const [head, edited, deleted] = await Promise.all([
-    git(directory, "rev-parse", "--verify", "HEAD"),
-    git(directory, "status", "--porcelain", "--untracked-files=all", "--ignored", "--", ...files),
-    git(directory, "diff", "--name-only", "--diff-filter=D", "HEAD", "--", dirname(resolve(file))),
-  ]);
-  if (head === undefined) return undefined;
-  return edited === "" && deleted === "" ? head : `${head}-dirty`;
-}
-
-/** The output of git; undefined where it fails. Takes no lock, so that a person's own git is not disturbed. */
-async function git(cwd: string, ...words: string[]): Promise<string | undefined> {
-  const { stdout, exitCode } = await execa("git", ["--no-optional-locks", ...words], {
-    cwd,
-    reject: false,
-    stdin: "ignore",
-    timeout: 5000,
-  });
-  return exitCode === 0 ? stdout.trim() : undefined;
 }

@@ -4,7 +4,7 @@ import type { TenantConfig } from "../../config/tenant-config.ts";
 import type { PlacedMarket } from "../../config/tenant-files/market-files.ts";
 import type { Input } from "../../contract/operations.ts";
 import type { OutgoingRules } from "../../domain/access/networks.ts";
-import { Fault } from "../../domain/fault.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { microFromUsd } from "../../domain/money.ts";
 import { overlay } from "../../domain/overlay.ts";
@@ -133,18 +133,24 @@ export function perform(tenant: CaseTenant, step: Step, context: StepContext): u
   if (resume !== undefined) return encodeResult("resumeMarket", tenant.run({ type: "resumeMarket", marketId: resume }));
   if (policy) {
     checkOracleAddress(policy.resolution_url, context.network);
-    const { policy: now, updatedAt } = tenant.run({ type: "updatePolicy", patch: policy });
+    const { policy: now, updatedAt } = agreed(tenant.run({ type: "updatePolicy", patch: policy }));
     return encodeResult("updatePolicy", { ...now, updatedAt });
   }
   if (sweep) return encodeResult("sweepOracle", tenant.sweep());
   if (settle) {
     const { market: marketId, ...terms } = settle;
     const result = tenant.run(settlementCommand(decodeInput("settleMarket", { marketId, ...terms })));
-    return encodeResult("settleMarket", settlementView(result));
+    return encodeResult("settleMarket", settlementView(agreed(result)));
   }
   if (price) tenant.statePrice(price.feed, price.value);
   if (wait !== undefined) tenant.wait(parseDuration(wait) ?? 0);
   return {};
+}
+
+/** A case has no rules that make a command wait. */
+function agreed<R extends object>(result: R): Exclude<R, { proposal: object }> {
+  invariant(!("proposal" in result), "a command of a case never waits");
+  return result as Exclude<R, { proposal: object }>;
 }
 
 function place(tenant: CaseTenant, trade: NonNullable<Step["trade"]>, { index, claimedBy }: StepContext): unknown {

@@ -4,7 +4,7 @@ import type { WireResult } from "../../contract/operations.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
 import type { OracleContext, SweepReport } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/worker.ts";
-import { feedLines, namedFeeds } from "../../services/feeds.ts";
+import { feedLines, namedFeeds } from "../../services/oracle/feeds.ts";
 import { chooseDoor, type DoorOptions } from "../tenant/door.ts";
 import { type OperatorTenant, readOperatorTenant } from "../tenant/operator-tenant.ts";
 import type { TenantSession } from "../tenant/session.ts";

@@ -22,6 +22,7 @@ import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
 import { Leases } from "../../services/background/leases.ts";
 import { SYSTEM_ACTOR, startSweeper, sweepClosings, sweepOverrides } from "../../services/background/sweepers.ts";
+import { sweepProposals } from "../../services/proposals/proposals.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { languagesFor } from "../embed/check-embed.ts";
@@ -123,6 +124,10 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     async () => leases.holds("overrides") && sweepOverrides(services),
     (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
   );
+  const proposals = startSweeper(
+    async () => leases.holds("closing") && sweepProposals(services),
+    (error) => log.error({ err: error }, "Proposals whose time has come cannot be executed"),
+  );
   watchRecord(serving, anchoring.writer);
   const deliveries = createDeliveries(serving);
   await deliveries.start();
@@ -143,7 +148,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
       void watching?.stop();
       void stopFollowing?.();
       await Promise.all([leases.stop(), server.close()]);
-      await Promise.all([closing.stop(), overrides.stop(), oracle.stop()]);
+      await Promise.all([closing.stop(), overrides.stop(), proposals.stop(), oracle.stop()]);
       await deliveries.stop();
       await anchoring.close();
       await services.close();

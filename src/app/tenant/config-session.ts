@@ -13,7 +13,7 @@ import { Fault } from "../../domain/fault.ts";
 import { type Lease, readLeases } from "../../ledger/unchained/leases.ts";
 import type { LiveConfig } from "../../plan/plan-types.ts";
 import { openLogLines } from "../../services/audit/audit-lines.ts";
-import type { OracleSetup } from "../../services/feeds.ts";
+import type { OracleSetup } from "../../services/oracle/feeds.ts";
 import { type OwnedDatabase, openIfApplied, prepareDatabase } from "../../services/tenant/provision.ts";
 import { ofOurLog, openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import type { LogText } from "../audit/walk-log.ts";

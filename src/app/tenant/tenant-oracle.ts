@@ -6,7 +6,7 @@ import { type SourceSet, sourceSet } from "../../oracle/sources.ts";
 import { OutgoingHttp } from "../../outgoing/guarded-fetch.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import { readOracleGauges } from "../../queries/oracle.ts";
-import { type OracleSetup, oracleSetup } from "../../services/feeds.ts";
+import { type OracleSetup, oracleSetup } from "../../services/oracle/feeds.ts";
 import type { TenantServices } from "../../services/tenant/tenant.ts";
 
 /** The feeds of a tenant's file, including the built-in ones. */

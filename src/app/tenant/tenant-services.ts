@@ -1,6 +1,6 @@
 import { connectionsOf, requiredStandbys } from "../../config/tenant-config.ts";
 import type { Connection } from "../../postgres/connect.ts";
-import type { OracleSetup } from "../../services/feeds.ts";
+import type { OracleSetup } from "../../services/oracle/feeds.ts";
 import { OF_A_COMMAND } from "../../services/tenant/connections.ts";
 import type { TenantOptions } from "../../services/tenant/tenant.ts";
 import { anchorPlaces, type OperatorTenant } from "./operator-tenant.ts";

@@ -107,7 +107,7 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
 }
 
 /** A tenant's name takes precedence over a file of the same name. */
-async function targetsOf(
+export async function targetsOf(
   workspace: Workspace,
   { options, args }: Pick<CommandContext<ApplyOptions>, "options" | "args">,
 ): Promise<Target[]> {

@@ -4,6 +4,7 @@ import { type Annotation, formatAnnotations, isAnnotationFormat } from "./annota
 import { plain } from "./cells.ts";
 import { markdownRecord, markdownTable } from "./markdown.ts";
 import type { Pager, Sink } from "./pager.ts";
+import { viewOf } from "./proposal-view.ts";
 import { type Format, pickFields, toCsv, toNdjson, toTsv, toYaml } from "./serialise.ts";
 import {
   type Column,
@@ -74,7 +75,7 @@ export class Output {
     return this.format === "table" && Boolean(this.#options.stdout.isTTY) && this.#options.fields === undefined;
   }
 
-  /** Whether progress is shown, so that callers can skip counting. */
+  /** Whether callers should count. */
   get showsProgress(): boolean {
     return Boolean(this.#options.stderr.isTTY) && !this.#options.quiet;
   }
@@ -86,7 +87,7 @@ export class Output {
 
   /** Prints a result. */
   async print<Value extends object, Row extends object = Value>(value: Value, view: View<Value, Row>): Promise<void> {
-    const text = this.#harmless(await this.#render(value, view));
+    const text = this.#harmless(await this.#render(value, viewOf(value, view)));
     this.#clearProgress();
     if (text === "") return;
     const whole = text.endsWith("\n") ? text : `${text}\n`;

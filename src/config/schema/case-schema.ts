@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { operations } from "../../contract/operations.ts";
+import { SettlementResult } from "../../contract/resources/ends/settlement.ts";
 import { MarketInput } from "../../contract/resources/markets.ts";
-import { PlaceCode } from "../../contract/resources/policy.ts";
+import { PlaceCode, PolicyUpdated } from "../../contract/resources/policy.ts";
 import { line, MarketId, MarketStatus, Side, Timestamp, text, UserId } from "../../contract/scalars.ts";
 import { decimalFromNumber } from "../../domain/decimal.ts";
 import { FAULT_CODES, type FaultCode } from "../../domain/fault.ts";
@@ -97,10 +98,10 @@ const RESULT_FIELDS: Readonly<Record<Action, readonly string[]>> = {
   wait: [],
   suspend: Object.keys(operations.suspendMarket.output.shape),
   resume: Object.keys(operations.resumeMarket.output.shape),
-  policy: Object.keys(operations.updatePolicy.output.shape),
+  policy: Object.keys(PolicyUpdated.shape),
   sweep: Object.keys(operations.sweepOracle.output.shape),
   price: [],
-  settle: Object.keys(operations.settleMarket.output.shape),
+  settle: Object.keys(SettlementResult.shape),
 };
 
 const Result = z.json().describe("A field of the API's response to the step.");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { KeyNetworks, KeyScopes } from "../../contract/resources/keys.ts";
-import { INBOUND_SCHEMES, webhookEventTypes } from "../../contract/resources/webhooks.ts";
 import { Cidr, line, Name, Timestamp, text } from "../../contract/scalars.ts";
+import { ApprovalsSection, ResolutionSection } from "./approvals-schema.ts";
 import { AuditSection } from "./audit-schema.ts";
 import { DatabaseSection } from "./database-schema.ts";
 import { EmbedSection, PagesSection } from "./embed-schema.ts";
@@ -21,9 +21,8 @@ import {
   UsdNumber,
 } from "./scalars.ts";
 import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
+import { WebhooksSection } from "./webhooks-schema.ts";
 
-/** Identity providers whose own signatures and payloads pmctl understands. */
-const KYC_PROVIDERS = ["sumsub", "persona", "veriff", "onfido"] as const;
 const Port = z.number().int().min(0).max(65_535);
 
 const Tls = z.strictObject({
@@ -126,57 +125,6 @@ const Jwt = z.discriminatedUnion("algorithm", [
   }),
 ]);
 
-const secretList = listOf(SecretReference, 10);
-const OutboundWebhook = z.strictObject({
-  name: Name.describe("Unique among the tenant's outgoing webhooks."),
-  url: OutgoingUrl.meta({
-    description: "Address to which events are delivered.",
-    examples: ["https://crm.acme.example/hook"],
-  }),
-  events: z
-    .array(z.enum(webhookEventTypes))
-    .min(1)
-    .meta({ description: "The events to deliver.", examples: [["order.filled", "market.settled"]] }),
-  secret: SecretReference.describe("Reference to the signing secret: whsec_ and base64, or any text."),
-  previousSecrets: previousSecrets("events are signed with them"),
-});
-const ownSecrets = z.array(SecretReference).min(1).max(10).optional();
-const scheme = z
-  .enum(INBOUND_SCHEMES)
-  .default("any")
-  .describe("Accepted signatures: any, or only v2, which also signs the time (Standard Webhooks).");
-const inboundEndpoint = (provider: string) =>
-  z
-    .strictObject({
-      secrets: ownSecrets.describe(`Active secrets of the ${provider}; the default is the shared ones.`),
-      scheme,
-    })
-    .optional();
-const InboundKyc = z.strictObject({
-  provider: z
-    .enum(KYC_PROVIDERS)
-    .optional()
-    .describe("The provider whose webhooks the KYC endpoint accepts besides generic ones."),
-  secrets: ownSecrets.describe(
-    "Active secrets of the KYC endpoint, those of the provider if one is named; the default is the shared ones.",
-  ),
-  genericSecrets: ownSecrets.describe(
-    "Active secrets of generic webhooks besides a provider's; the default is the shared ones.",
-  ),
-  scheme,
-});
-const Inbound = z.strictObject({
-  secrets: secretList.describe("Active secrets for all endpoints without their own; several during a rotation."),
-  stripe: secretList.describe("Active signing secrets of the Stripe endpoint."),
-  kyc: InboundKyc.optional().describe("Identity checks, including those of a provider with its own signature scheme."),
-  payments: inboundEndpoint("payment provider").describe("Deposits."),
-  oracle: inboundEndpoint("price source").describe("Prices that a source sends to the tenant."),
-});
-const Webhooks = z.strictObject({
-  inbound: Inbound.prefault({}).describe("Secrets that verify incoming webhooks."),
-  outbound: listOf(OutboundWebhook, 50).describe("Where events are sent."),
-});
-
 const PerMinute = z.number().int().min(1).max(1_000_000);
 const originList = listOf(Origin, 200);
 
@@ -220,7 +168,7 @@ export const TenantFileSchema = z
       })
       .prefault({})
       .describe("Identity checks."),
-    webhooks: Webhooks.prefault({}).describe("Webhooks in and out."),
+    webhooks: WebhooksSection.prefault({}).describe("Webhooks in and out."),
     audit: AuditSection.describe("The audit log."),
     treasury: z
       .strictObject({
@@ -249,6 +197,10 @@ export const TenantFileSchema = z
       "Limits that PUT /v1/policy can change too; an apply leaves unstated fields unchanged.",
     ),
     rules: RulesSection.describe("Rules in CEL on this file and every plan; validate, plan and apply check them."),
+    resolution: ResolutionSection.prefault({}).describe(
+      "How markets end: who must agree, and how long users may object.",
+    ),
+    approvals: ApprovalsSection.prefault({}).describe("Changes that need more than one actor."),
     rateLimit: z
       .strictObject({
         perMinute: PerMinute.default(20).describe(

@@ -18,7 +18,7 @@ import {
   Usd,
 } from "../scalars.ts";
 import { ConfigKey } from "./keys.ts";
-import { MarketInput, Meta } from "./markets.ts";
+import { EndTerms, MarketInput, Meta } from "./markets.ts";
 import { AppliedPolicy, StoredPolicy } from "./policy.ts";
 
 const State = z.enum(["open", "suspended"]);
@@ -37,6 +37,7 @@ const Terms = z.object({
   resolutionRef: text(500),
   meta: z.record(z.string(), z.json()),
   liquidityUsd: usd.optional(),
+  resolution: EndTerms.optional(),
   state: State,
 });
 /** A market's terms in a document: dollars (the tenant's default unless stated) and instants in milliseconds. */

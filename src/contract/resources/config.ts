@@ -172,6 +172,19 @@ export const configOperations = {
     output: PolicyImpact,
     refusals: [],
   }),
+  approvePlan: operatorChange("config", {
+    path: "/v1/config/approvals",
+    summary: "Agree to what an apply with this input would do, where the tenant's applies need several actors.",
+    input: ConfigInput,
+    output: z
+      .object({
+        sha256: Sha256.describe("SHA-256 of the input, computed by the server."),
+        approvals: z.array(z.object({ by: z.string(), at: Timestamp })).describe("Who agrees so far."),
+      })
+      .meta({ id: "PlanApproval" }),
+    refusals: ["REFUSED", "ALREADY_APPROVED"],
+    bodyLimitBytes: 4 * 1024 * 1024,
+  }),
   applyConfig: operatorChange("config", {
     path: "/v1/config",
     summary:
@@ -183,6 +196,7 @@ export const configOperations = {
     }),
     refusals: [
       "FROZEN",
+      "APPROVALS_MISSING",
       "KEY_IN_USE",
       "CONFIG_INVALID",
       "REFUSED",

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { normalScopes, noScope, SCOPES } from "../../domain/access/scopes.ts";
 import { operationsUnder } from "../operation.ts";
 import { Cidr, Name, Timestamp } from "../scalars.ts";
+import { orProposal } from "./ends/proposals.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -161,15 +162,15 @@ export const keyOperations = {
     path: "/v1/keys",
     summary: "Create an API key; its value is shown once.",
     input: KeyInput,
-    output: KeyCreated,
-    refusals: ["KEY_EXISTS"],
+    output: orProposal(KeyCreated),
+    refusals: ["KEY_EXISTS", "PROPOSAL_PENDING"],
   }),
   rotateKey: operatorChange("keys", {
     path: "/v1/keys/:name/rotate",
     summary: "Give an API key a new value; the old value keeps working for a while.",
     input: KeyRotation,
-    output: KeyRotated,
-    refusals: [],
+    output: orProposal(KeyRotated),
+    refusals: ["PROPOSAL_PENDING"],
   }),
   revokeKey: operatorChange("keys", {
     path: "/v1/keys/:name/revoke",

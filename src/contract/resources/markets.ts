@@ -59,6 +59,25 @@ export const Meta = z
   })
   .meta({ id: "Meta", description: "Arbitrary key-value metadata, at most 8 KiB." });
 
+/** A market's own rules for its end, besides those of the tenant and its category. */
+export const EndTerms = z
+  .strictObject({
+    holdHours: z
+      .number()
+      .min(0)
+      .max(8760)
+      .optional()
+      .describe("Hours between a proposal to end the market and its execution."),
+    approvals: z
+      .number()
+      .int()
+      .min(1)
+      .max(20)
+      .optional()
+      .describe("Actors that must agree to its end, the proposer among them."),
+  })
+  .meta({ id: "EndTerms", description: "Extension: stricter rules for the market's end." });
+
 export const MarketInput = z
   .object({
     question: Question,
@@ -75,6 +94,7 @@ export const MarketInput = z
     liquidityUsd: UsdAmount.optional().describe(
       "Extension: the liquidity from the house; the default is the tenant's.",
     ),
+    resolution: EndTerms.optional(),
     key: MarketKey.optional().meta({
       description:
         "Extension: a unique name of the market. If a market with this key exists, the response is that market if its terms are equal, else an error.",

@@ -6,6 +6,7 @@ import type { Policy, PolicyPatch } from "../../domain/policy/policy.ts";
 import { HIGHEST_SCORE, tierProblems } from "../../domain/policy/suitability.ts";
 import { operationsUnder } from "../operation.ts";
 import { OutgoingUrl, Timestamp } from "../scalars.ts";
+import { orProposal } from "./ends/proposals.ts";
 
 /** More than 0, in whole micro-dollars. */
 const Limit = z
@@ -233,8 +234,8 @@ export const policyOperations = {
     path: "/v1/policy",
     summary: "Change some policy fields.",
     input: PolicyPatchSchema,
-    output: PolicyUpdated,
-    refusals: ["PRECONDITION_FAILED"],
+    output: orProposal(PolicyUpdated),
+    refusals: ["PRECONDITION_FAILED", "PROPOSAL_PENDING"],
     tagged: true,
     temporary: true,
   }),

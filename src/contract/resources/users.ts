@@ -17,6 +17,7 @@ import {
   UsdAmount,
   UserId,
 } from "../scalars.ts";
+import { orProposal } from "./ends/proposals.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum(USER_STATES).meta({ id: "UserState" });
@@ -183,7 +184,7 @@ export const userOperations = {
     path: "/v1/users/:id/credit",
     summary: "Credit a user's wallet by hand.",
     input: CreditInput,
-    output: Credited,
+    output: orProposal(Credited),
     refusals: ["MAX_CREDIT_EXCEEDED"],
   }),
   debitWallet: operatorChange("funds", {

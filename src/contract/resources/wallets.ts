@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
 import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import { orProposal } from "./ends/proposals.ts";
 
 export const Wallet = z
   .object({
@@ -84,8 +85,8 @@ export const walletOperations = {
     path: "/v1/withdrawals/:id/approve",
     summary: "Approve a pending withdrawal; the money leaves the ledger.",
     input: WithdrawalRef,
-    output: Withdrawal,
-    refusals: ["WITHDRAWAL_DECIDED"],
+    output: orProposal(Withdrawal),
+    refusals: ["WITHDRAWAL_DECIDED", "PROPOSAL_PENDING"],
   }),
   rejectWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/reject",

@@ -1,28 +1,28 @@
 import type { KeyType } from "../access/scopes.ts";
 import type { HedgeRef } from "../market/hedge.ts";
 import type { HoldReason } from "../market/hold.ts";
-import type { MarketKind } from "../market/market-makers.ts";
 import type { OutcomeShape } from "../market/outcome.ts";
 import type { Side } from "../market/pool.ts";
-import type { KycStatus, TraderState } from "../trader.ts";
+import type { KycStatus } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 import type {
   AcceptedRollback,
   AppliedConfig,
   Assessment,
-  Correction,
   CreatedKey,
+  EndedSession,
   PaymentConflict,
   PolicyChanges,
   ResolutionEvidence,
   Restore,
+  Restriction,
   StatedKeys,
   StatedTenant,
-  Void,
   WalletCredit,
   WalletDebit,
   WithdrawalStep,
 } from "./audit-shapes.ts";
+import type { Correction, CreatedMarket, CreatedProposal, ProposalStep, Settlement, Void } from "./market-shapes.ts";
 
 /**
  * The payload of each type of audit entry; a new type is a line here, and writers and readers are typed from it.
@@ -31,30 +31,7 @@ import type {
  */
 export type AuditPayloads = {
   /** A market takes trades from now on. By the apply of its file, or by an operator. */
-  "market.created": {
-    /** The market's identifier. */
-    marketId: string;
-    /** What traders answer with Yes or No. */
-    question: string;
-    /** The category that the market is listed under. */
-    category: string;
-    /** The market maker. */
-    kind: MarketKind;
-    /** The first price of Yes, 0 to 1. */
-    p0: string;
-    /** When trading ends. */
-    closeAt: string;
-    /** What decides the outcome, such as a feed. */
-    resolutionRef: string;
-    /** The rules and other words that traders read with the market. */
-    meta: Json;
-    /** What the treasury put behind the market. */
-    liquidity: string;
-    /** The market's key in the tenant's files. */
-    key: string | undefined;
-    /** What the feed must show for Yes to win; absent where no feed decides. */
-    terms: Json | undefined;
-  };
+  "market.created": CreatedMarket;
   /** The files took over a market that was made otherwise, under this key, whether or not it had one. By an apply. */
   "market.imported": { marketId: string; key: string };
   /** The market has another key in the tenant's files. By an apply. */
@@ -79,23 +56,39 @@ export type AuditPayloads = {
     text: string;
   };
   /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
-  "market.settled": {
-    marketId: string;
-    /** The side that won; or `yes` with what a YES share was paid. */
-    outcome: Exclude<OutcomeShape<string>, "void">;
-    /** How many winners were paid. */
-    payouts: number;
-    /** What they were paid in all. */
-    paid: string;
-    /** What went back to the treasury. */
-    returned: string;
-    /** What went back less the liquidity: negative where the house lost. */
-    houseResult: string;
-  };
+  "market.settled": Settlement;
   /** The market was undone: open positions got back what they cost. By an operator. */
   "market.voided": Void;
   /** A settlement got another outcome: users gave back or got the difference. By an operator. */
   "market.corrected": Correction;
+  /** A command waits for other actors, for its time, or for both. By an operator, or by the oracle. */
+  "proposal.created": CreatedProposal;
+  /** Another actor agreed to a proposal. By an operator. */
+  "proposal.approved": ProposalStep & {
+    /** How many actors agree now. */
+    approvals: number;
+    /** How many must agree. */
+    approvalsNeeded: number;
+  };
+  /** A user with a position objected to a proposal. By the user. */
+  "proposal.objected": ProposalStep & {
+    /** The user's identifier, the `sub` of its token. */
+    userId: string;
+    /** Why, as the user wrote it. */
+    reason: string;
+    /** How many users object now. */
+    objections: number;
+  };
+  /** A proposal ended without its work. By an operator. */
+  "proposal.rejected": ProposalStep & {
+    /** Why, as the operator wrote it. */
+    reason: string;
+  };
+  /** A proposal was carried out; the entries before it say what it did. By an operator, or by the sweep. */
+  "proposal.executed": ProposalStep & {
+    /** What the operation answered. */
+    result: Json;
+  };
   /** The oracle leaves the settlement to a person. By the oracle. */
   "oracle.held": {
     marketId: string;
@@ -157,21 +150,9 @@ export type AuditPayloads = {
   /** A user answered the suitability assessment. By the user, or by an operator on the user's behalf. */
   "suitability.submitted": Assessment;
   /** A user may not trade any more, or may again. By an operator. */
-  "user.restricted": {
-    userId: string;
-    /** Whether the user may not trade. */
-    restricted: boolean;
-    /** The user's state from then on. */
-    state: TraderState;
-  };
+  "user.restricted": Restriction;
   /** A user signed out. By the user. */
-  "session.ended": {
-    userId: string;
-    /** SHA-256 of what the token's signature covers. */
-    sha256: string;
-    /** When the token has expired. */
-    until: string;
-  };
+  "session.ended": EndedSession;
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": {
     userId: string;
@@ -203,6 +184,11 @@ export type AuditPayloads = {
   };
   /** The tenant is what its files say. By the operator who applied or rolled back. */
   "config.applied": AppliedConfig;
+  /** Another actor approved what an apply would do. By an operator. */
+  "plan.approved": {
+    /** SHA-256 of what would be applied. */
+    sha256: string;
+  };
   /** No apply and no rollback until then; a later entry of either type replaces it. By an operator. */
   "config.frozen": {
     /** When the freeze ends by itself. */

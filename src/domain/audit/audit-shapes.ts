@@ -1,7 +1,7 @@
 import type { KeyType } from "../access/scopes.ts";
-import type { OutcomeShape } from "../market/outcome.ts";
 import type { PolicyField } from "../policy/fields.ts";
 import type { Policy } from "../policy/policy.ts";
+import type { TraderState } from "../trader.ts";
 import type { Json } from "./audit-link.ts";
 
 /** What an oracle's outcome rests on. Numbers in it are decimal texts. */
@@ -183,35 +183,20 @@ export type AppliedConfig = {
   state: StatedTenant;
 };
 
-/** What a void paid. */
-export type Void = {
-  marketId: string;
-  /** Why, as traders read it. */
-  reason: string;
-  /** How many positions were paid. */
-  payoutsProcessed: number;
-  /** What they were paid in all. */
-  refunded: string;
-  /** The part of it that came from the house's fees. */
-  fromFees: string;
-  /** What the treasury added because the escrow lacked it. */
-  fromTreasury: string;
-  /** What went back to the treasury. */
-  toTreasury: string;
+/** Whether a user may trade. */
+export type Restriction = {
+  userId: string;
+  /** Whether the user may not trade. */
+  restricted: boolean;
+  /** The user's state from then on. */
+  state: TraderState;
 };
 
-/** What a correction of a market's outcome moved. */
-export type Correction = {
-  marketId: string;
-  /** The outcome until then. */
-  from: OutcomeShape<string>;
-  /** The outcome from then on. */
-  outcome: OutcomeShape<string>;
-  reason: string;
-  /** What was taken back in all. */
-  takenBack: string;
-  /** The part of it that wallets lacked, so that the users owe it. */
-  receivables: string;
-  /** What was paid in all. */
-  paid: string;
+/** A user's sign-out. */
+export type EndedSession = {
+  userId: string;
+  /** SHA-256 of what the token's signature covers. */
+  sha256: string;
+  /** When the token has expired. */
+  until: string;
 };

@@ -1,4 +1,5 @@
-import { outcomeName } from "../market/outcome.ts";
+import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
+import type { ProposalKind } from "../policy/proposal.ts";
 import { counted } from "../text.ts";
 import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
@@ -35,6 +36,17 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
     const change = `from ${outcomeName(from)} to ${outcomeName(outcome)}`;
     return `${actor} corrected ${market} ${change}: ${money(takenBack)} taken back${owed}, ${money(paid)} paid`;
   },
+  "proposal.created": ({ kind, outcome, approvalsNeeded, finalAt, request }, { actor, market }) => {
+    const needs = approvalsNeeded > 1 ? `needs ${counted(approvalsNeeded, "approval")}, ` : "";
+    return `${actor} proposed ${workSaid(kind, { outcome, request, market })}: ${needs}final at ${minute(finalAt)}`;
+  },
+  "proposal.approved": ({ kind, proposalId, approvals, approvalsNeeded }, { actor }) =>
+    `${actor} approved the proposal ${proposalId} (${kind}): ${approvals} of ${approvalsNeeded}`,
+  "proposal.objected": ({ kind, proposalId, userId, objections }) =>
+    `${userId} objected to the proposal ${proposalId} (${kind}), as ${counted(objections, "user")} did`,
+  "proposal.rejected": ({ kind, proposalId }, { actor }) => `${actor} rejected the proposal ${proposalId} (${kind})`,
+  "proposal.executed": ({ kind, proposalId }, { actor }) => `${actor} executed the proposal ${proposalId} (${kind})`,
+  "plan.approved": ({ sha256 }, { actor }) => `${actor} approved the plan ${sha256.slice(0, 8)}`,
   "oracle.held": ({ detail }, { market }) => `the oracle leaves ${market} to a person: ${detail}`,
   "oracle.resolved": ({ outcome, ref, price, strike }, { market }) => {
     const figures = [price && `price ${price}`, strike && `strike ${strike}`].filter(Boolean).join(", ");
@@ -107,6 +119,26 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "database.restored": ({ seq, created }, { actor }) =>
     `${actor} restored the backup of ${minute(created)}, which ends at entry ${seq}`,
 };
+
+/** What a proposal would do, such as `to void 'Rain?'`. */
+function workSaid(
+  kind: ProposalKind,
+  { outcome, request, market }: { outcome: OutcomeShape<string> | undefined; request: Json; market: string },
+): string {
+  if (outcome !== undefined && kind !== "void") return `to ${kind} ${market} as ${outcomeName(outcome)}`;
+  if (kind === "void") return `to void ${market}`;
+  const { id, name, amount } = request as { [field: string]: Json };
+  switch (kind) {
+    case "credit":
+      return `to credit ${id} with ${money(String(amount))}`;
+    case "withdraw":
+      return `to approve the withdrawal ${id}`;
+    case "key":
+      return `a new value of the key ${name}`;
+    default:
+      return "to loosen the policy";
+  }
+}
 
 /** A shorter beginning tells no question from another. */
 const LEAST_OF_QUESTION = 20;

@@ -9,11 +9,17 @@ export interface Terms {
   approvals: number;
 }
 
+/** The terms that a category or a market states for itself. */
+export interface OwnTerms {
+  holdHours?: number | undefined;
+  approvals?: number | undefined;
+}
+
 /** How markets end. */
 export interface ResolutionRules extends Terms {
   /** Hours after the settlement within which it can be corrected; 0 for none. */
   correctionHours: number;
-  categories: Readonly<Record<string, Partial<Terms>>>;
+  categories: Readonly<Record<string, OwnTerms>>;
 }
 
 /** Amounts above which money needs more than one person; `aboveUsd` itself does not. */
@@ -68,7 +74,7 @@ export function rulesIn(document: unknown): Rules {
 /** The strictest terms of tenant, category and market. */
 export function termsOfEnd(
   { resolution }: Rules,
-  { category, own }: { category: string; own: Partial<Terms> | null },
+  { category, own }: { category: string; own: OwnTerms | null },
 ): Terms {
   const stated = [
     resolution,
@@ -81,7 +87,22 @@ export function termsOfEnd(
   };
 }
 
-/** Whether fewer people or a shorter time stand between a decision and its effect. */
-export function directionOfRule(from: number, to: number): Direction {
-  return to === from ? "neutral" : to < from ? "loosens" : "tightens";
+/**
+ * The effect of a changed rule, by its field in plans. Fewer actors, a shorter time and a higher limit loosen; how long
+ * a settlement can be corrected neither loosens nor tightens.
+ * @param from the value before; null for none
+ */
+export function directionOfRules(field: string, from: unknown, to: unknown): Direction {
+  if (field === "resolution.correctionHours") return "neutral";
+  const [before, after] = [strictnessOf(from), strictnessOf(to)];
+  const loosens = after.some((value, index) => value < (before[index] ?? 0));
+  return loosens ? "loosens" : "tightens";
+}
+
+/** What a rule wants, each as a number that rises with its strictness. */
+function strictnessOf(rule: unknown): number[] {
+  if (typeof rule === "number") return [rule];
+  const { holdHours = 0, approvals = 1, aboveUsd } = (rule ?? {}) as Partial<Terms & MoneyRule>;
+  const isRule = rule !== null && aboveUsd !== undefined;
+  return [holdHours, approvals, isRule ? -aboveUsd : rule === null ? Number.NEGATIVE_INFINITY : 0];
 }

@@ -4,16 +4,19 @@ import { type Outcome, outcomeOnRecord } from "../../domain/market/outcome.ts";
 import { decimalFromMicro } from "../../domain/money.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
 import { HOUR_MS } from "../../domain/time/units.ts";
+import { governed, marketSubject } from "../approvals/proposals.ts";
 import { type CommandKind, need, requireMarket, requireTenant, TENANT } from "../command.ts";
 import type { Draft } from "../draft.ts";
 import type { MarketState } from "../rows.ts";
 import { type Correction, correctionOf, endRow } from "./ending.ts";
-import { refundNeeds, requireKnown, requireTreasuryHolds, requireTreasuryMayPay } from "./settlement.ts";
+import { refundNeeds, requireKnown, requireTreasuryHolds, requireTreasuryMayPay, termsOfMarket } from "./settlement.ts";
 
 interface CorrectMarket {
   marketId: string;
   outcome: Outcome;
   reason: string;
+  /** What the decision rests on, in words. */
+  evidence?: string | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
 }
@@ -59,7 +62,7 @@ export function requireCorrectable(
  * decisions stay on record, and `settledAt` stays the time of the first.
  * @throws Fault as `requireCorrectable`, and MARKET_NOT_FOUND, EXPECTATION_NOT_MET, TREASURY_INSUFFICIENT
  */
-export const correctMarket: CommandKind<CorrectMarket, Corrected> = {
+const correctNow: CommandKind<CorrectMarket, Corrected> = {
   needs: ({ marketId }) => [
     ...refundNeeds(marketId),
     need("holderDebts", marketId),
@@ -77,6 +80,12 @@ export const correctMarket: CommandKind<CorrectMarket, Corrected> = {
     return correct(draft, command, now);
   },
 };
+
+export const correctMarket = governed(correctNow, {
+  kind: "correct",
+  about: ({ marketId, outcome, reason }) => ({ subject: marketSubject(marketId), marketId, outcome, reason }),
+  terms: termsOfMarket,
+});
 
 /** The correction without the time limit, as replaying the log repeats it. */
 export function correct(draft: Draft, command: CorrectMarket, now: number): Corrected {
@@ -104,6 +113,7 @@ export function correct(draft: Draft, command: CorrectMarket, now: number): Corr
     takenBack: decimalFromMicro(sums.takenBackMicro),
     receivables: decimalFromMicro(sums.receivablesMicro),
     paid: decimalFromMicro(sums.paidMicro),
+    evidence: command.evidence,
   });
   return { id: marketId, from, outcome, correctedAt: now, ...sums };
 }

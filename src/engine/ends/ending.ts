@@ -3,7 +3,8 @@ import { changeByUser, type EndSums, endSums, paidTo } from "../../domain/market
 import type { Owned } from "../../domain/market/holding.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import type { Reader, Transfer } from "../draft.ts";
-import { type Market, type MarketEnd, type MarketState, positionKey } from "../rows.ts";
+import type { MarketEnd } from "../market-rows.ts";
+import { type Market, type MarketState, positionKey } from "../rows.ts";
 
 /** A market with all its positions. */
 export interface Ending {

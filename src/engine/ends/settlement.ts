@@ -4,7 +4,9 @@ import { type EndSums, fromAndTo } from "../../domain/market/ends.ts";
 import type { Owned } from "../../domain/market/holding.ts";
 import { type Outcome, outcomeOnRecord, type Settled } from "../../domain/market/outcome.ts";
 import { decimalFromMicro } from "../../domain/money.ts";
+import { type Rules, type Terms, termsOfEnd } from "../../domain/policy/approvals.ts";
 import { counted } from "../../domain/text.ts";
+import { governed, marketSubject } from "../approvals/proposals.ts";
 import { type CommandKind, marketNeeds, need, requireMarket, TENANT } from "../command.ts";
 import type { Draft, Reader } from "../draft.ts";
 import { portfolioAfter } from "../fill.ts";
@@ -24,11 +26,14 @@ interface SettleMarket {
   /** Set if an oracle settles; absent if an operator does. */
   oracle?: OracleEvidence | undefined;
   expect?: Expected | undefined;
+  /** What the decision rests on, in words. */
+  evidence?: string | undefined;
 }
 
 interface VoidMarket {
   marketId: string;
   reason: string;
+  evidence?: string | undefined;
   expect?: Expected | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
@@ -61,7 +66,7 @@ export const refundNeeds = (marketId: string): Need[] => [
  * Pays a dollar for each winning share out of the escrow, or each side's part of it; the rest belongs to the pool and
  * the house and returns to the treasury. The escrow always covers it: escrow = YES outstanding = NO outstanding.
  */
-export const settleMarket: CommandKind<SettleMarket, Ended<Settled>> = {
+const settleNow: CommandKind<SettleMarket, Ended<Settled>> = {
   // The policy says which oracle may settle.
   needs: ({ marketId, oracle }) => [...endNeeds(marketId), ...(oracle ? [TENANT] : [])],
   ownBatch: true,
@@ -79,18 +84,25 @@ export const settleMarket: CommandKind<SettleMarket, Ended<Settled>> = {
       paid: decimalFromMicro(sums.paidMicro),
       returned: decimalFromMicro(sums.treasuryMicro),
       houseResult: decimalFromMicro(sums.houseResultMicro),
+      evidence: command.evidence,
     });
     if (oracle) draft.record("oracle.resolved", { ...oracle.evidence, marketId, outcome: outcomeOnRecord(outcome) });
     return { id: marketId, outcome, settledAt: now, ...sums };
   },
 };
 
+export const settleMarket = governed(settleNow, {
+  kind: "settle",
+  about: ({ marketId, outcome }) => ({ subject: marketSubject(marketId), marketId, outcome }),
+  terms: termsOfMarket,
+});
+
 /**
  * Undoes a market: every open position gets back what it cost, its fees included. What sales won or lost stays, so the
  * escrow may lack money, which the treasury adds up to the stated amount.
  * @throws Fault MARKET_NOT_FOUND, MARKET_SETTLED, EXPECTATION_NOT_MET, TREASURY_INSUFFICIENT
  */
-export const voidMarket: CommandKind<VoidMarket, Ended<"void">> = {
+const voidNow: CommandKind<VoidMarket, Ended<"void">> = {
   needs: ({ marketId }) => refundNeeds(marketId),
   ownBatch: true,
   decide(draft, command, now) {
@@ -109,10 +121,23 @@ export const voidMarket: CommandKind<VoidMarket, Ended<"void">> = {
       fromFees: decimalFromMicro(sums.feesMicro),
       fromTreasury: decimalFromMicro(fromTreasuryMicro),
       toTreasury: decimalFromMicro(toTreasuryMicro),
+      evidence: command.evidence,
     });
     return { id: marketId, outcome: "void", settledAt: now, ...sums };
   },
 };
+
+export const voidMarket = governed(voidNow, {
+  kind: "void",
+  about: ({ marketId, reason }) => ({ subject: marketSubject(marketId), marketId, outcome: "void", reason }),
+  terms: termsOfMarket,
+});
+
+/** What the rules want before an end of the market or its correction: the strictest of tenant, category and market. */
+export function termsOfMarket(rules: Rules, { marketId }: { marketId: string }, state: Reader): Terms {
+  const { category, resolution } = requireMarket(state, marketId).market;
+  return termsOfEnd(rules, { category, own: resolution });
+}
 
 /** @throws Fault MARKET_NOT_FOUND, MARKET_SETTLED */
 function requireEnding(draft: Draft, marketId: string): Ending {

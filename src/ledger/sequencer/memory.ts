@@ -18,7 +18,8 @@ const MAX_ROWS = 100_000;
  */
 const NOT_KEPT = new Set<Table>([
   ...(["apiKey", "keyring", "tenantRecord", "assessment", "clarification", "inboundDelivery"] as const),
-  ...(["holders", "holderFees", "holderDebts", "positionFee"] as const),
+  ...(["holders", "holderFees", "holderDebts", "positionFee", "stake"] as const),
+  ...(["proposal", "waitingProposal", "objection", "planApproval", "planApprovals"] as const),
 ]);
 
 /**

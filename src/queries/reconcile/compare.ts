@@ -2,6 +2,7 @@ import { CAPITAL, FEES, TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { instantText } from "../../domain/time/timestamp.ts";
+import { objectionKey } from "../../engine/approvals/decisions.ts";
 import { positionKey, SINGLE, type Table, type Tables } from "../../engine/rows.ts";
 import { newTrader } from "../../engine/traders.ts";
 import type { TableCodec } from "../../ledger/codec.ts";
@@ -64,6 +65,7 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
         terms: plain("markets"),
         houseYesMicro: usd("markets", "houseYes"),
         houseNoMicro: usd("markets", "houseNo"),
+        resolution: plain("markets"),
       },
     },
   },
@@ -93,6 +95,29 @@ const COMPARED: { [T in keyof typeof TABLES & Table]?: ComparedTable<Tables[T]> 
       ...{ feesMicro: usd("escrow", "feesUsd"), treasuryMicro: usd("escrow", "treasuryUsd") },
       corrections: plain("settlements"),
     },
+  },
+  proposal: {
+    ...{ what: "proposal", check: "decisions", keyOf: ({ id }) => id, idOf: ({ id }) => id },
+    fields: {
+      ...{ kind: plain("decisions"), status: plain("decisions"), subject: plain("decisions") },
+      ...{ marketId: plain("decisions"), outcome: plain("decisions"), reason: plain("decisions") },
+      ...{ evidence: plain("decisions"), request: plain("decisions"), result: plain("decisions") },
+      ...{ proposedBy: plain("decisions"), proposedAt: time("decisions"), finalAt: time("decisions") },
+      ...{ approvalsNeeded: plain("decisions"), approvals: plain("decisions"), objections: plain("decisions") },
+      ...{ decidedBy: plain("decisions"), decidedAt: time("decisions") },
+    },
+  },
+  objection: {
+    ...{ what: "objection", check: "decisions" },
+    keyOf: ({ proposalId, traderId }) => objectionKey(proposalId, traderId),
+    idOf: ({ proposalId, traderId }) => `${proposalId} ${traderId}`,
+    fields: { reason: plain("decisions"), at: time("decisions") },
+  },
+  planApproval: {
+    ...{ what: "plan_approval", check: "decisions" },
+    keyOf: ({ sha256, actor }) => `${sha256}\n${actor}`,
+    idOf: ({ sha256, actor }) => `${sha256} ${actor}`,
+    fields: { at: time("decisions") },
   },
   watch: {
     ...{ what: "oracle_watch", check: "markets", keyOf: ({ marketId }) => marketId, idOf: ({ marketId }) => marketId },

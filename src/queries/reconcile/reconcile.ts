@@ -194,8 +194,8 @@ export class LedgerRecomputation {
  */
 export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; place: string }[]> {
   const rows = new LoggedRows();
-  const entries = await sql<{ seq: string; type: string; ts: string; payload: string }[]>`
-    select seq, type, ts, payload
+  const entries = await sql<{ seq: string; type: string; ts: string; actor: string; payload: string }[]>`
+    select seq, type, ts, actor, payload
       from audit
      where type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked',
                     'kyc.updated', 'user.restricted', 'suitability.submitted')
@@ -203,9 +203,9 @@ export async function reconcileStanding(sql: ReadSql): Promise<{ name: string; p
        and ${upToHead(sql)}
      order by seq`;
   const into = new Comparison();
-  for (const { seq, type, ts, payload } of entries)
+  for (const { seq, type, ts, actor, payload } of entries)
     try {
-      const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload }) });
+      const entry = loggedEntry({ type, ts, actor, payload: payloadOf({ payloadText: payload }) });
       if (entry) applyEntry(rows, entry);
     } catch {
       // No key sealed an entry that cannot be read.

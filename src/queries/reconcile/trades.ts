@@ -69,11 +69,11 @@ async function compareRange(sql: ReadSql, range: bigint, to: bigint, into: Compa
   const between = (column: string) =>
     sql`${sql.unsafe(column)} between ${String(from)}::bigint and ${String(last)}::bigint`;
   const held = await sql<{ seq: string; line: string }[]>`${lines(sql, between("t.seq"))}`;
-  const entries = await sql<{ seq: string; type: string; ts: string; payload: string }[]>`
-    select seq::text, type, ts, payload from audit where ${between("seq")} and type = 'trade.executed'`;
+  const entries = await sql<{ seq: string; type: string; ts: string; actor: string; payload: string }[]>`
+    select seq::text, type, ts, actor, payload from audit where ${between("seq")} and type = 'trade.executed'`;
   const stated = new Map<string, string>();
-  for (const { seq, type, ts, payload } of entries) {
-    const entry = loggedEntry({ type, ts, payload: payloadOf({ payloadText: payload }) });
+  for (const { seq, type, ts, actor, payload } of entries) {
+    const entry = loggedEntry({ type, ts, actor, payload: payloadOf({ payloadText: payload }) });
     if (entry?.type === "trade.executed") stated.set(seq, tradeLine(BigInt(seq), entry));
   }
   for (const { seq, line } of held) {

@@ -34,6 +34,7 @@ import {
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { keyInHand, keyView } from "../keys.ts";
+import { approvePlan, inputSha256 } from "./plan-approvals.ts";
 import { checkOracleAddress, freezeView } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
@@ -49,6 +50,7 @@ export function configurationHandlers(context: ServiceContext) {
     getApply: ({ seq }) => getApply(context, seq),
     previewPolicy: (input) => previewPolicy(context, input),
     applyConfig: (input, caller) => applyConfig(context, input, caller),
+    approvePlan: (input, caller) => approvePlan(context, input, caller),
   } satisfies Handlers;
 }
 
@@ -224,7 +226,11 @@ async function applyConfig(context: ServiceContext, input: Input<"applyConfig">,
   const result = await submit(
     context,
     "applyConfig",
-    { ...applyCommandOf(input, () => newId("mkt")), ...keyInHand(caller), takenKey },
+    {
+      ...applyCommandOf(input, () => newId("mkt")),
+      ...keyInHand(caller),
+      ...{ takenKey, by: caller.actor, inputSha256: inputSha256(input) },
+    },
     caller,
     ({ changed }, seq) => ({ changed, seq: changed && seq !== undefined ? Number(seq) : null }),
   );
@@ -263,7 +269,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
     capitalMicro: capitalUsd,
     keys: keys.map(({ sha256, ...key }) => ({ ...key, hash: sha256 })),
     revoke: revoke.map(({ name, fingerprint }) => ({ name, hash: fingerprint.slice("fp:".length) })),
-    markets: markets.map(({ key, p0, meta, liquidityUsd: own, ...market }) => {
+    markets: markets.map(({ key, p0, meta, liquidityUsd: own, resolution = null, ...market }) => {
       const outcome = termsOf({ ...market, meta }, hashes);
       return {
         ...market,
@@ -272,6 +278,7 @@ export function applyCommandOf(input: Input<"applyConfig">, newId: () => string)
         p0Ppm: Math.round(p0 * 1e6),
         meta: canonicalJson(meta as Json),
         liquidityMicro: own ?? liquidityUsd,
+        resolution,
         terms: outcome.kind === "terms" ? outcome.terms : null,
       };
     }),

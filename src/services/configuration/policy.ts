@@ -2,6 +2,7 @@ import type { Input, Result } from "../../contract/operations.ts";
 import { type OutgoingRules, refusalOfAddress } from "../../domain/access/networks.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type Policy, policyAt } from "../../domain/policy/policy.ts";
+import type { Command } from "../../engine/commands.ts";
 import { SINGLE } from "../../engine/rows.ts";
 import { loadRows } from "../../ledger/load.ts";
 import { type FreezeInForce, readFreeze } from "../../ledger/standing.ts";
@@ -9,6 +10,7 @@ import type { ReadSql } from "../../postgres/connect.ts";
 import { readClock } from "../../postgres/database-time.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import { Answered, type Caller, type Handlers, Tagged } from "../invoke.ts";
+import { prepared, submitGoverned } from "../proposals/governed.ts";
 
 /** Reads and changes the policy. */
 export function policyHandlers(context: ServiceContext) {
@@ -41,21 +43,24 @@ export function checkOracleAddress(address: string | null | undefined, network: 
 }
 
 async function updatePolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
-  checkOracleAddress(patch.resolution_url, context.oracle.network);
   let tag = "";
+  const change = preparedPolicy(context, patch, caller);
+  const answer: typeof change.answer = (result) => {
+    tag = String(result.version);
+    return change.answer(result);
+  };
+  const result = await submitGoverned(context, "updatePolicy", patch, { ...change, answer }, caller);
+  return result.replayed || tag === "" ? result : new Answered(result.text, false, tag);
+}
+
+export function preparedPolicy(context: ServiceContext, patch: Input<"updatePolicy">, caller: Caller) {
+  checkOracleAddress(patch.resolution_url, context.oracle.network);
   // A tag of another format names no version, and so matches none.
   const ifVersion = caller.ifMatch?.map((text) => (/^\d{1,15}$/.test(text) ? Number(text) : -1));
-  const result = await submit(
-    context,
-    "updatePolicy",
-    { type: "updatePolicy", patch, ifVersion, ttlMs: caller.policyTtlMs, heldScopes: caller.scopes },
-    caller,
-    ({ policy, updatedAt, version }): Result<"updatePolicy"> => {
-      tag = String(version);
-      return { ...policy, updatedAt };
-    },
-  );
-  return result.replayed ? result : new Answered(result.text, false, tag);
+  return prepared<"updatePolicy", Command<"updatePolicy">>({
+    command: { type: "updatePolicy", patch, ifVersion, ttlMs: caller.policyTtlMs, heldScopes: caller.scopes },
+    answer: ({ policy, updatedAt }) => ({ ...policy, updatedAt }),
+  });
 }
 
 /** Blocks applies for a while. */

@@ -5,44 +5,61 @@ import { pricesOf, statusAt } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
 import { need, requireTenant, TENANT } from "../../engine/command.ts";
-import type { Command, Results } from "../../engine/commands.ts";
+import type { Agreed, Command } from "../../engine/commands.ts";
 import type { Reader } from "../../engine/draft.ts";
 import { correctableUntil, requireCorrectable } from "../../engine/ends/correction.ts";
 import { correctionOf, type Ending, sumsOf } from "../../engine/ends/ending.ts";
 import { refundNeeds, requireKnown } from "../../engine/ends/settlement.ts";
 import type { Need } from "../../engine/rows.ts";
-import { type ServiceContext, submit } from "../context.ts";
-import type { Handlers } from "../invoke.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
+import { prepared, submitGoverned } from "../proposals/governed.ts";
 import { readState } from "../read-state.ts";
 
 /** How markets end: settlements, voids and corrections, with their previews. */
 export function endHandlers(context: ServiceContext) {
   return {
     previewSettlement: (input) => previewSettlement(context, input),
-    settleMarket: (input, caller) => submit(context, "settleMarket", settlementCommand(input), caller, settlementView),
+    settleMarket: (input, caller) => submitGoverned(context, "settleMarket", input, preparedSettlement(input), caller),
+    // The entries of the next two have the reason that traders read.
     voidMarket: (input, caller) =>
-      // The entry has the reason that traders read.
-      submit(context, "voidMarket", voidCommand(input), { ...caller, reason: undefined }, voidView),
+      submitGoverned(context, "voidMarket", input, preparedVoid(input), withoutReason(caller)),
     previewCorrection: (input) => previewCorrection(context, input),
     correctMarket: (input, caller) =>
-      submit(context, "correctMarket", correctionCommand(input), { ...caller, reason: undefined }, correctionView),
+      submitGoverned(context, "correctMarket", input, preparedCorrection(input), withoutReason(caller)),
   } satisfies Handlers;
 }
+
+const withoutReason = (caller: Caller): Caller => ({ ...caller, reason: undefined });
+
+export const preparedSettlement = (input: Input<"settleMarket">) =>
+  prepared<"settleMarket", Command<"settleMarket">>({ command: settlementCommand(input), answer: settlementView });
+export const preparedVoid = (input: Input<"voidMarket">) =>
+  prepared<"voidMarket", Command<"voidMarket">>({ command: voidCommand(input), answer: voidView });
+export const preparedCorrection = (input: Input<"correctMarket">) =>
+  prepared<"correctMarket", Command<"correctMarket">>({ command: correctionCommand(input), answer: correctionView });
 
 /** The engine's command for a manual settlement. */
 export function settlementCommand(input: Input<"settleMarket">): Command<"settleMarket"> {
   const { marketId, outcome } = input;
-  return { type: "settleMarket", marketId, outcome, expect: expectedBy(input) };
+  return { type: "settleMarket", marketId, outcome, evidence: input.evidence, expect: expectedBy(input) };
 }
 
 function voidCommand(input: Input<"voidMarket">): Command<"voidMarket"> {
   const { id: marketId, reason, maxTreasuryUsd: maxTreasuryMicro = 0n } = input;
-  return { type: "voidMarket", marketId, reason, expect: expectedBy(input), maxTreasuryMicro };
+  return {
+    type: "voidMarket",
+    marketId,
+    reason,
+    evidence: input.evidence,
+    expect: expectedBy(input),
+    maxTreasuryMicro,
+  };
 }
 
 function correctionCommand(input: Input<"correctMarket">): Command<"correctMarket"> {
   const { id: marketId, outcome, reason, maxTreasuryUsd: maxTreasuryMicro } = input;
-  return { type: "correctMarket", marketId, outcome, reason, maxTreasuryMicro };
+  return { type: "correctMarket", marketId, outcome, reason, evidence: input.evidence, maxTreasuryMicro };
 }
 
 const expectedBy = ({
@@ -54,24 +71,18 @@ const expectedBy = ({
 });
 
 /** The answer to a settlement. */
-export function settlementView({ id, outcome, settledAt, payouts }: Results["settleMarket"]): Result<"settleMarket"> {
+export function settlementView({ id, outcome, settledAt, payouts }: Agreed<"settleMarket">): Result<"settleMarket"> {
   return { id, status: "settled", outcome, settledAt, payoutsProcessed: payouts };
 }
 
-function voidView({ id, settledAt, payouts, ...sums }: Results["voidMarket"]): Result<"voidMarket"> {
+function voidView({ id, settledAt, payouts, ...sums }: Agreed<"voidMarket">): Result<"voidMarket"> {
   return {
     ...{ id, status: "settled", outcome: "void", settledAt, payoutsProcessed: payouts },
     ...{ refundedUsd: sums.paidMicro, fromFeesUsd: sums.feesMicro, ...treasuryView(sums) },
   };
 }
 
-function correctionView({
-  id,
-  from,
-  outcome,
-  correctedAt,
-  ...sums
-}: Results["correctMarket"]): Result<"correctMarket"> {
+function correctionView({ id, from, outcome, correctedAt, ...sums }: Agreed<"correctMarket">): Result<"correctMarket"> {
   return { id, status: "settled", from, outcome, correctedAt, ...correctionSums(sums) };
 }
 

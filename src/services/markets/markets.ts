@@ -211,7 +211,7 @@ function submitMarket(context: ServiceContext, input: Input<"createMarket">, cal
 
 /** The engine's command that creates a market. */
 export function marketCommand(id: string, input: Input<"createMarket">, feeds: FeedHashes): Command<"createMarket"> {
-  const { p0, meta, liquidityUsd, key, ...market } = input;
+  const { p0, meta, liquidityUsd, key, resolution = null, ...market } = input;
   const outcome = termsOf(input, feeds);
   return {
     type: "createMarket",
@@ -221,6 +221,7 @@ export function marketCommand(id: string, input: Input<"createMarket">, feeds: F
     p0Ppm: ppmOf(p0),
     meta: canonicalJson(meta),
     liquidityMicro: liquidityUsd ?? null,
+    resolution,
     terms: outcome.kind === "terms" ? outcome.terms : null,
   };
 }

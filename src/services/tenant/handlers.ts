@@ -12,7 +12,8 @@ import { marketViewHandlers } from "../markets/market-views.ts";
 import { marketHandlers } from "../markets/markets.ts";
 import { positionHandlers } from "../markets/positions.ts";
 import { tradingHandlers } from "../markets/trading.ts";
-import { oracleHandlers } from "../oracle.ts";
+import { oracleHandlers } from "../oracle/oracle.ts";
+import { proposalHandlers } from "../proposals/proposals.ts";
 import { reportHandlers } from "../reports.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
@@ -28,6 +29,7 @@ export function allHandlers(
     ...marketHandlers(context),
     ...marketViewHandlers(context),
     ...endHandlers(context),
+    ...proposalHandlers(context),
     ...tradingHandlers(context),
     ...walletHandlers(context),
     ...userHandlers(context),

@@ -6,7 +6,7 @@ import {
   needsOfEligibility,
   type Reason,
   type Subject,
-} from "../../engine/eligibility.ts";
+} from "../../engine/admission/eligibility.ts";
 import { requireUser, type ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 import { readState } from "../read-state.ts";

@@ -2,6 +2,7 @@ import type { Input, Result } from "../../contract/operations.ts";
 import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
+import type { Command } from "../../engine/commands.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
 import {
   listStatement,
@@ -12,6 +13,7 @@ import {
 import { readWallet } from "../../queries/traders/traders.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
+import { prepared, submitGoverned } from "../proposals/governed.ts";
 import { MARKETS } from "../views/touched.ts";
 
 const JSON_PAGE = 50;
@@ -46,10 +48,11 @@ export function walletHandlers(context: ServiceContext) {
         withdrawalView,
       ),
     listWithdrawals: (input) => withdrawals(context, input),
-    approveWithdrawal: ({ id }, caller) => decide(context, "approveWithdrawal", id, caller),
-    rejectWithdrawal: ({ id }, caller) => decide(context, "rejectWithdrawal", id, caller),
-    creditWallet: (input, caller) => moveByHand(context, "creditWallet", input, caller),
-    debitWallet: (input, caller) => moveByHand(context, "debitWallet", input, caller),
+    approveWithdrawal: async (input, caller) =>
+      submitGoverned(context, "approveWithdrawal", input, await preparedApproval(context, input, caller), caller),
+    rejectWithdrawal: (input, caller) => rejectWithdrawal(context, input, caller),
+    creditWallet: (input, caller) => creditWallet(context, input, caller),
+    debitWallet: (input, caller) => debitWallet(context, input, caller),
   } satisfies Handlers;
 }
 
@@ -67,39 +70,53 @@ async function withdrawals({ pool, cursors }: ServiceContext, input: Input<"list
 }
 
 /** The owner never changes, so it may be read before the command; the sequencer makes the decision itself. */
-async function decide(
-  context: ServiceContext,
-  operation: "approveWithdrawal" | "rejectWithdrawal",
-  id: string,
-  caller: Caller,
-) {
-  const traderId = await context.pool.read((sql) => ownerOfWithdrawal(sql, id));
+async function decisionOf({ pool }: ServiceContext, id: string, approve: boolean, by: string) {
+  const traderId = await pool.read((sql) => ownerOfWithdrawal(sql, id));
   if (traderId === undefined) throw new Fault("NOT_FOUND", "Withdrawal not found");
-  const approve = operation === "approveWithdrawal";
-  return submit(context, operation, { type: "decideWithdrawal", id, traderId, approve }, caller, withdrawalView);
+  return { type: "decideWithdrawal", id, traderId, approve, by } as const;
 }
 
+export async function preparedApproval(context: ServiceContext, { id }: Input<"approveWithdrawal">, caller: Caller) {
+  return prepared<"approveWithdrawal", Command<"decideWithdrawal">>({
+    command: await decisionOf(context, id, true, caller.actor),
+    answer: withdrawalView,
+  });
+}
+
+async function rejectWithdrawal(context: ServiceContext, { id }: Input<"rejectWithdrawal">, caller: Caller) {
+  const command = await decisionOf(context, id, false, caller.actor);
+  return submit(context, "rejectWithdrawal", command, caller, (result) => withdrawalView(result as Withdrawal));
+}
+
+export function preparedCredit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">) {
+  return prepared<"creditWallet", Command<"creditWallet">>({
+    command: { type: "creditWallet", id: context.newId("crd"), traderId: id, amountMicro: amount, reason },
+    answer: balanceView(id, amount),
+  });
+}
+
+const balanceView = (userId: string, amount: bigint) => (balance: { balanceMicro: bigint; ts: number }) => ({
+  ...{ userId, amount, balanceUsd: balance.balanceMicro, ts: balance.ts },
+});
+
 /** Money without a provider's payment needs a recorded reason. */
-function moveByHand(
-  context: ServiceContext,
-  operation: "creditWallet" | "debitWallet",
-  { id, amount, reason }: Input<"creditWallet">,
-  caller: Caller,
-) {
+function reasonOf({ reason }: Input<"creditWallet">, caller: Caller): string {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
-  return submit(
-    context,
-    operation,
-    {
-      type: operation,
-      id: context.newId(operation === "creditWallet" ? "crd" : "deb"),
-      traderId: id,
-      amountMicro: amount,
-    },
-    { ...caller, reason: words },
-    ({ balanceMicro, ts }) => ({ userId: id, amount, balanceUsd: balanceMicro, ts }),
-  );
+  return words;
+}
+
+async function creditWallet(context: ServiceContext, given: Input<"creditWallet">, caller: Caller) {
+  const input = { ...given, reason: reasonOf(given, caller) };
+  const credit = preparedCredit(context, input);
+  return submitGoverned(context, "creditWallet", input, credit, { ...caller, reason: input.reason });
+}
+
+async function debitWallet(context: ServiceContext, input: Input<"debitWallet">, caller: Caller) {
+  const reason = reasonOf(input, caller);
+  const { id: traderId, amount: amountMicro } = input;
+  const command = { type: "debitWallet", id: context.newId("deb"), traderId, amountMicro } as const;
+  return submit(context, "debitWallet", command, { ...caller, reason }, balanceView(traderId, amountMicro));
 }
 
 /** A cursor contains the next entry and the balance after it, which no later entry changes. */

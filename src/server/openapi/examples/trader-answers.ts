@@ -61,7 +61,6 @@ const corrected = {
   fromTreasuryUsd: 0,
   toTreasuryUsd: SHARES,
 };
-
 /** The user may trade and has money, and an operator has stopped the market. */
 const suspended = {
   code: "MARKET_SUSPENDED",

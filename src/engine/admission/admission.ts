@@ -1,13 +1,13 @@
-import { walletOf } from "../domain/accounts.ts";
-import { Fault, type Refuse } from "../domain/fault.ts";
-import { requireTradable, statusAt } from "../domain/market/market.ts";
-import { decimalFromMicro, limitFromUsd } from "../domain/money.ts";
-import { type Policy, policyAt } from "../domain/policy/policy.ts";
-import { exposureCap, requireEligible, requireUnrestricted } from "../domain/trader.ts";
-import { requireTenant } from "./command.ts";
-import { insufficientFunds, type Reader } from "./draft.ts";
-import type { Market, MarketState, Portfolio, Trader } from "./rows.ts";
-import { newTrader } from "./traders.ts";
+import { walletOf } from "../../domain/accounts.ts";
+import { Fault, type Refuse } from "../../domain/fault.ts";
+import { requireTradable, statusAt } from "../../domain/market/market.ts";
+import { decimalFromMicro, limitFromUsd } from "../../domain/money.ts";
+import { type Policy, policyAt } from "../../domain/policy/policy.ts";
+import { exposureCap, requireEligible, requireUnrestricted } from "../../domain/trader.ts";
+import { requireTenant } from "../command.ts";
+import { insufficientFunds, type Reader } from "../draft.ts";
+import type { Market, MarketState, Portfolio, Trader } from "../rows.ts";
+import { newTrader } from "../traders.ts";
 
 // The rules that admit a user's actions, one list for each action. A rule passes its refusal to `refuse`: an action
 // throws the first, and `eligibilityOf` collects all. So each rule must also hold its sense after one that refused.

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { Result } from "../contract/operations.ts";
-import type { OutgoingRules } from "../domain/access/networks.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { Fault } from "../domain/fault.ts";
-import { type FeedDefinition, feedCatalogue, feedFingerprintText, type Venues } from "../domain/feeds/feed.ts";
-import type { FeedHashes, MarketTerms } from "../domain/market/terms.ts";
-import { nearest } from "../domain/nearest.ts";
+import type { Result } from "../../contract/operations.ts";
+import type { OutgoingRules } from "../../domain/access/networks.ts";
+import type { Json } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type FeedDefinition, feedCatalogue, feedFingerprintText, type Venues } from "../../domain/feeds/feed.ts";
+import type { FeedHashes, MarketTerms } from "../../domain/market/terms.ts";
+import { nearest } from "../../domain/nearest.ts";
 
 /** A tenant's feeds, in the form that its services need. */
 export interface OracleSetup {

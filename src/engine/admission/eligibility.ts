@@ -1,13 +1,13 @@
-import { walletOf } from "../domain/accounts.ts";
-import type { Fault, Refuse } from "../domain/fault.ts";
-import { limitFromUsd } from "../domain/money.ts";
-import { policyHoldsUntil } from "../domain/policy/policy.ts";
-import { exposureCap } from "../domain/trader.ts";
+import { walletOf } from "../../domain/accounts.ts";
+import type { Fault, Refuse } from "../../domain/fault.ts";
+import { limitFromUsd } from "../../domain/money.ts";
+import { policyHoldsUntil } from "../../domain/policy/policy.ts";
+import { exposureCap } from "../../domain/trader.ts";
+import { marketNeeds, need, requireMarket, requireTenant, TENANT } from "../command.ts";
+import type { Reader } from "../draft.ts";
+import { heldBy } from "../fill.ts";
+import { type Need, SINGLE, type Table, type Tables } from "../rows.ts";
 import { admitPurchase, admitSale, admitWithdrawal, EMPTY_PORTFOLIO, type FoundMarket } from "./admission.ts";
-import { marketNeeds, need, requireMarket, requireTenant, TENANT } from "./command.ts";
-import type { Reader } from "./draft.ts";
-import { heldBy } from "./fill.ts";
-import { type Need, SINGLE, type Table, type Tables } from "./rows.ts";
 
 /** Whose actions are judged, and where. */
 export interface Subject {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operationsUnder } from "../operation.ts";
+import { operationsUnder } from "../../operation.ts";
 import {
   MarketId,
   MarketStatus,
@@ -15,8 +15,9 @@ import {
   UsdOrNone,
   UsdTotal,
   UserId,
-} from "../scalars.ts";
-import { MarketRef } from "./markets.ts";
+} from "../../scalars.ts";
+import { MarketRef } from "../markets.ts";
+import { orProposal } from "./proposals.ts";
 
 const expected = {
   expectPayouts: z
@@ -27,13 +28,16 @@ const expected = {
     .meta({ description: "Extension: only if exactly this many positions are paid.", examples: [3] }),
   expectTotalUsd: UsdTotal.optional().describe("Extension: only if the positions are paid exactly this much in all."),
 };
+const evidence = text(2000)
+  .optional()
+  .describe("Extension: what the decision rests on, such as a link and a quotation.");
 const Reason = text(500).meta({
   description: "Why, as traders read it.",
   examples: ["The source never published the figure"],
 });
 
 export const SettlementInput = z
-  .object({ marketId: MarketId, outcome: SettledOutcome, ...expected })
+  .object({ marketId: MarketId, outcome: SettledOutcome, ...expected, evidence })
   .meta({ id: "SettlementInput" });
 export const SettlementResult = z
   .object({
@@ -55,6 +59,7 @@ export const VoidInput = z
   .object({
     id: MarketId,
     reason: Reason,
+    evidence,
     ...expected,
     maxTreasuryUsd: UsdOrNone.optional().describe(
       "The most that the treasury may add; 0 unless stated. What sales won stays with the sellers, so the escrow may lack money; the preview says how much.",
@@ -95,6 +100,7 @@ export const CorrectionInput = z
     id: MarketId,
     outcome: Outcome,
     reason: Reason,
+    evidence,
     maxTreasuryUsd: UsdOrNone.optional().describe("The most that the treasury may add; by default what it takes."),
   })
   .meta({ id: "CorrectionInput" });
@@ -146,15 +152,18 @@ export const settlementOperations = {
     path: "/v1/settle",
     summary: "Settle a market and pay the winners. Final, unless the tenant allows corrections.",
     input: SettlementInput,
-    output: SettlementResult,
-    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET"],
+    output: orProposal(SettlementResult),
+    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "PROPOSAL_PENDING", "EXPECTATION_NOT_MET"],
   }),
   voidMarket: operatorChange("settle", {
     path: "/v1/markets/:id/void",
     summary: "Undo a market: open positions get back what they cost, fees included.",
     input: VoidInput,
-    output: VoidResult,
-    refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "EXPECTATION_NOT_MET", "TREASURY_INSUFFICIENT"],
+    output: orProposal(VoidResult),
+    refusals: [
+      ...(["MARKET_NOT_FOUND", "MARKET_SETTLED", "PROPOSAL_PENDING"] as const),
+      ...(["EXPECTATION_NOT_MET", "TREASURY_INSUFFICIENT"] as const),
+    ],
     extension: true,
   }),
   previewCorrection: operatorRead({
@@ -169,10 +178,10 @@ export const settlementOperations = {
     path: "/v1/markets/:id/correct",
     summary: "Give a settled market another outcome: users give back or get the difference.",
     input: CorrectionInput,
-    output: CorrectionResult,
+    output: orProposal(CorrectionResult),
     refusals: [
       ...(["MARKET_NOT_FOUND", "MARKET_NOT_SETTLED", "CORRECTION_CLOSED", "OUTCOME_UNCHANGED"] as const),
-      ...(["EXPECTATION_NOT_MET", "TREASURY_INSUFFICIENT"] as const),
+      ...(["PROPOSAL_PENDING", "EXPECTATION_NOT_MET", "TREASURY_INSUFFICIENT"] as const),
     ],
     extension: true,
   }),

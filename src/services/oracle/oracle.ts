@@ -1,16 +1,16 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { contentOf } from "../domain/audit/audit-payloads.ts";
-import { decimalText, parseDecimal } from "../domain/decimal.ts";
-import { Fault } from "../domain/fault.ts";
-import { numberTextAt, parseExactJson } from "../domain/json/exact-json.ts";
-import { MAX_AHEAD_MS, SETTLING_MS } from "../domain/market/resolution.ts";
-import { decodeTerms, type MarketTerms } from "../domain/market/terms.ts";
-import { recordTicks } from "../ledger/unchained/oracle-ticks.ts";
-import { readClock } from "../postgres/database-time.ts";
-import { listHeldMarkets, type ResolutionRow, readLatestPrice, readOracleFigures } from "../queries/oracle.ts";
-import type { ServiceContext } from "./context.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { contentOf } from "../../domain/audit/audit-payloads.ts";
+import { decimalText, parseDecimal } from "../../domain/decimal.ts";
+import { Fault } from "../../domain/fault.ts";
+import { numberTextAt, parseExactJson } from "../../domain/json/exact-json.ts";
+import { MAX_AHEAD_MS, SETTLING_MS } from "../../domain/market/resolution.ts";
+import { decodeTerms, type MarketTerms } from "../../domain/market/terms.ts";
+import { recordTicks } from "../../ledger/unchained/oracle-ticks.ts";
+import { readClock } from "../../postgres/database-time.ts";
+import { listHeldMarkets, type ResolutionRow, readLatestPrice, readOracleFigures } from "../../queries/oracle.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
 import { feedLines, namedFeeds } from "./feeds.ts";
-import type { Caller, Handlers } from "./invoke.ts";
 
 const RECENT = 50;
 const MAX_HELD = 200;
