@@ -126,12 +126,15 @@ const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
 export const decideWithdrawal = governed(decideNow, {
   kind: "withdraw",
   about: ({ id, approve }) => (approve ? { subject: withdrawalSubject(id) } : undefined),
-  terms: ({ approvals }, { id }, state) =>
-    termsAbove(approvals.withdraw, state.get("withdrawal", id)?.amountMicro ?? 0n),
+  terms: ({ approvals }, { id }, state) => {
+    const known = state.get("withdrawal", id);
+    // A decision that is repeated changes nothing, so it needs no other actor.
+    return known?.status === "pending" ? termsAbove(approvals.withdraw, known.amountMicro) : undefined;
+  },
 });
 
 /** What a rule about money wants for an amount; undefined up to its limit. */
-function termsAbove(rule: MoneyRule | undefined, amountMicro: bigint): Terms | undefined {
+export function termsAbove(rule: MoneyRule | undefined, amountMicro: bigint): Terms | undefined {
   if (!rule || amountMicro <= limitFromUsd(rule.aboveUsd)) return undefined;
   return { holdHours: 0, approvals: rule.approvals };
 }

@@ -1,9 +1,9 @@
+import { SYSTEM_ACTOR } from "../domain/audit/actors.ts";
 import { canonicalJson, type Json } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
 import type { HoldReason } from "../domain/market/hold.ts";
 import type { Command } from "../engine/commands.ts";
 import type { OracleEvidence } from "../engine/oracle.ts";
-import { SYSTEM_ACTOR } from "../services/background/sweepers.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { FetchContext } from "./fetch.ts";
 

@@ -22,7 +22,7 @@ export function applyProposal(rows: LoggedRows, entry: ProposalEntry): void {
       finalAt,
       approvalsNeeded,
     } = payload;
-    rows.put("proposal", id, {
+    put(rows, {
       ...{ id, kind, status: "pending", subject, marketId, reason, request: canonicalJson(request) },
       outcome: outcome === undefined ? null : outcomeOf(outcome),
       evidence: evidence === undefined ? null : canonicalJson(evidence),
@@ -32,7 +32,12 @@ export function applyProposal(rows: LoggedRows, entry: ProposalEntry): void {
     return;
   }
   const known = rows.get("proposal", id);
-  if (known) rows.put("proposal", id, { ...known, ...changeBy(rows, entry, known) });
+  if (known) put(rows, { ...known, ...changeBy(rows, entry, known) });
+}
+
+function put(rows: LoggedRows, proposal: Proposal): void {
+  rows.put("proposal", proposal.id, proposal);
+  rows.put("waitingProposal", proposal.subject, proposal);
 }
 
 function changeBy(

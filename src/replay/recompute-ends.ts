@@ -10,35 +10,37 @@ import { correctionOf, endingOf, sumsOf } from "../engine/ends/ending.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { LoggedRows } from "./logged-rows.ts";
 import { differing, type Problem } from "./problem.ts";
+import { ungovernedEnd } from "./recompute-approvals.ts";
 
 const missing = (about: string): Problem[] => [
   { about, what: "market", recorded: "settled", recomputed: "it does not exist" },
 ];
 
 /** What each position gets follows from the outcome; the rest of the escrow belongs to the pool and the house. */
-export function settlementProblems(rows: LoggedRows, payload: AuditPayloads["market.settled"]): Problem[] {
+export function settlementProblems(rows: LoggedRows, payload: AuditPayloads["market.settled"], at: number): Problem[] {
   const { marketId } = payload;
   const outcome = outcomeOf(payload.outcome);
   const ending = endingOf(rows, marketId);
   if (!ending) return missing(marketId);
   const sums = sumsOf(ending, outcome);
-  return differing(marketId, {
+  const problems = differing(marketId, {
     ...endedOnce(rows, marketId, sums.escrowMicro),
     payouts: [String(payload.payouts), String(sums.payouts)],
     paid: [payload.paid, decimalFromMicro(sums.paidMicro)],
     returned: [payload.returned, decimalFromMicro(sums.treasuryMicro)],
     houseResult: [payload.houseResult, decimalFromMicro(sums.houseResultMicro)],
   });
+  return [...problems, ...ungovernedEnd(rows, { marketId, kind: "settle", outcome }, at)];
 }
 
 /** Open positions get back what they cost; the fees among it come from the house. */
-export function voidProblems(rows: LoggedRows, payload: AuditPayloads["market.voided"]): Problem[] {
+export function voidProblems(rows: LoggedRows, payload: AuditPayloads["market.voided"], at: number): Problem[] {
   const { marketId } = payload;
   const ending = endingOf(rows, marketId);
   if (!ending) return missing(marketId);
   const sums = sumsOf(ending, "void");
   const { fromTreasuryMicro, toTreasuryMicro } = fromAndTo(sums.treasuryMicro);
-  return differing(marketId, {
+  const problems = differing(marketId, {
     ...endedOnce(rows, marketId, sums.escrowMicro),
     payoutsProcessed: [String(payload.payoutsProcessed), String(sums.payouts)],
     refunded: [payload.refunded, decimalFromMicro(sums.paidMicro)],
@@ -46,6 +48,7 @@ export function voidProblems(rows: LoggedRows, payload: AuditPayloads["market.vo
     fromTreasury: [payload.fromTreasury, decimalFromMicro(fromTreasuryMicro)],
     toTreasury: [payload.toTreasury, decimalFromMicro(toTreasuryMicro)],
   });
+  return [...problems, ...ungovernedEnd(rows, { marketId, kind: "void", outcome: "void" }, at)];
 }
 
 function endedOnce(rows: LoggedRows, marketId: string, outstandingMicro: bigint) {
@@ -70,13 +73,14 @@ export function correctionProblems(
   const { settledAt, outcome } = ending.marketState;
   const { correctionHours } = rulesOf(tenant ?? { document: "" }).resolution;
   const sums = correctionOf(ending, { from, to }, (account) => rows.balance(account));
-  return differing(marketId, {
+  const problems = differing(marketId, {
     from: [textOf(from), outcome === null ? "not settled" : textOf(outcome)],
     "corrected in time": [String(settledAt !== null && at < correctableUntil(settledAt, correctionHours)), "true"],
     takenBack: [payload.takenBack, decimalFromMicro(sums.takenBackMicro)],
     receivables: [payload.receivables, decimalFromMicro(sums.receivablesMicro)],
     paid: [payload.paid, decimalFromMicro(sums.paidMicro)],
   });
+  return [...problems, ...ungovernedEnd(rows, { marketId, kind: "correct", outcome: to }, at)];
 }
 
 const textOf = (outcome: Outcome): string => canonicalJson(outcomeOnRecord(outcome));

@@ -17,6 +17,7 @@ import { positionKey, SINGLE, type Withdrawal } from "../engine/rows.ts";
 import { MAX_AHEAD_MS, newTrader } from "../engine/traders.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 import { differing, type Problem } from "./problem.ts";
+import { proposalProblems, ungovernedPayout } from "./recompute-approvals.ts";
 import { correctionProblems, settlementProblems, voidProblems } from "./recompute-ends.ts";
 
 type PayloadOf<T extends keyof AuditPayloads> = AuditPayloads[T];
@@ -43,19 +44,26 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
     case "market.clarified":
       return clarificationProblems(rows, payload, at);
     case "market.settled":
-      return settlementProblems(rows, payload);
+      return settlementProblems(rows, payload, at);
     case "market.voided":
-      return voidProblems(rows, payload);
+      return voidProblems(rows, payload, at);
     case "market.corrected":
       return correctionProblems(rows, payload, at);
+    case "proposal.created":
+    case "proposal.approved":
+    case "proposal.objected":
+    case "proposal.rejected":
+    case "proposal.executed":
+      return proposalProblems(rows, entry);
     case "oracle.resolved":
       return resolutionProblems(rows, payload, at);
     case "wallet.credited":
       return creditProblems(rows, payload);
     case "wallet.debited":
       return debitProblems(rows, payload);
-    case "withdrawal.requested":
     case "withdrawal.approved":
+      return [...withdrawalProblems(rows, payload, false), ...ungovernedPayout(rows, payload, at)];
+    case "withdrawal.requested":
     case "withdrawal.rejected":
       return withdrawalProblems(rows, payload, type === "withdrawal.requested");
     case "kyc.updated":

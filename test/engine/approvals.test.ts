@@ -131,6 +131,16 @@ describe("time to object", () => {
     expect(statusOf(world, id)).toBe("executed");
   });
 
+  test("an objection that comes between the sweep's look and its execution leaves the proposal to a person", () => {
+    const world = ruledWorld(HELD);
+    const id = propose(world, settling, "oracle");
+    world.wait(2 * HOUR);
+    world.run({ type: "objectToProposal", proposalId: id, marketId: "m1", traderId: "ann", reason: "It rained" });
+    expect(world.refusal(execution(id, "oracle"))).toBe("APPROVALS_MISSING");
+    world.run(execution(id, "admin:eve"));
+    expect(statusOf(world, id)).toBe("executed");
+  });
+
   test("only users with a position object, each once, and only while it waits", () => {
     const world = ruledWorld({ resolution: { holdHours: 2, approvals: 2 } });
     const id = propose(world, settling);
@@ -176,6 +186,17 @@ describe("keys, policies and withdrawals", () => {
     expect(world.get("tenant", SINGLE)?.policy).toMatchObject(patch);
     const tighter = { type: "updatePolicy", patch: { maxTradeUsd: 10 }, asked: askedBy("admin:ops") } as const;
     expect(world.run(tighter).result.policy?.maxTradeUsd).toBe(10);
+  });
+
+  test("approving an approved withdrawal again answers as before, and proposes nothing", () => {
+    const world = ruledWorld({ approvals: { withdraw: { aboveUsd: 10, approvals: 2 } } });
+    world.trader("bob");
+    world.run({ type: "requestWithdrawal", id: "w1", traderId: "bob", amountMicro: usd(20) });
+    const decision = { type: "decideWithdrawal", id: "w1", traderId: "bob", approve: true } as const;
+    const id = propose(world, decision);
+    world.run(approval(id, "admin:eve", decision));
+    const { result } = world.run({ ...decision, asked: askedBy("admin:ops") });
+    expect([result.status, result.proposal]).toEqual(["approved", undefined]);
   });
 
   test("rejecting a withdrawal needs no approvals and rejects the proposal to approve it", () => {

@@ -1,7 +1,5 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { auditLines, canonicalJson } from "../../src/domain/audit/audit-link.ts";
-import type { SealedLines } from "../../src/domain/audit/chain-walk.ts";
 import { Fault } from "../../src/domain/fault.ts";
 import { decimalFromMicro, microFromDecimal } from "../../src/domain/money.ts";
 import type { Command } from "../../src/engine/commands.ts";
@@ -11,6 +9,7 @@ import { Recomputation } from "../../src/replay/recomputation.ts";
 import { anySide, magnitude, runs } from "../domain/random.ts";
 import { anyStep, anyTrader, isAsked, startedWorld } from "../engine/histories.ts";
 import { saleOf, tradeOf, type World } from "../engine/world.ts";
+import { sealed } from "./sealed-log.ts";
 
 const anyPayment = fc.constantFrom("p1", "p2", "p3");
 const amountMicro = magnitude(4, 9);
@@ -71,17 +70,6 @@ function rowsOf(rows: Pick<World, "all">, table: Table): Map<string, object> {
   const pairs = rows.all(table).map(([key, row]) => [key, { ...row, version: 0 }] as const);
   const isEmpty = (row: object) => "exposureMicro" in row && row.exposureMicro === 0n;
   return new Map(pairs.filter(([, row]) => !isEmpty(row)).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Entries as the chain holds them. */
-function sealed(log: World["log"]): SealedLines[] {
-  return log.map(({ type, payload, at }, index) => ({
-    lines: auditLines({
-      ...{ seq: BigInt(index + 1), keyId: "key", actor: "test", type },
-      ...{ payloadText: canonicalJson(payload), ts: new Date(at).toISOString() },
-    }),
-    hash: String(index),
-  }));
 }
 
 const ALL: Table[] = [

@@ -1,3 +1,4 @@
+import { SYSTEM_ACTOR } from "../../domain/audit/actors.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { CommandKind } from "../command.ts";
@@ -77,6 +78,9 @@ export const executeProposal: CommandKind<WorkingDecision, Decided> = {
     if (obstacle) throw obstacle;
     if (proposal.kind === "key" && proposal.proposedBy !== by)
       throw new Fault("FORBIDDEN", "Only the actor that proposed a key may execute it, since it learns the value");
+    // An objection may have come since the sweep found the proposal due.
+    if (proposal.objections > 0 && by === SYSTEM_ACTOR)
+      throw new Fault("APPROVALS_MISSING", "Users object to the proposal, so only a person executes it");
     return execute(draft, { proposal, by, work }, now);
   },
 };

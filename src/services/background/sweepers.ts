@@ -1,10 +1,8 @@
+import { SYSTEM_ACTOR } from "../../domain/audit/actors.ts";
 import { hasEndedOverrides } from "../../queries/configuration.ts";
 import { listUnrecordedClosings } from "../../queries/due-work.ts";
 import type { ServiceContext } from "../context.ts";
 import { type Repeated, repeat } from "./repeat.ts";
-
-/** The actor of changes without a request: closings, ends of overrides, holds and resolutions. */
-export const SYSTEM_ACTOR = "oracle";
 
 const SWEEP_MS = 2000;
 

@@ -1,11 +1,11 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { type OperationScope, requireScopes } from "../../domain/access/scopes.ts";
+import { SYSTEM_ACTOR } from "../../domain/audit/actors.ts";
 import { Fault } from "../../domain/fault.ts";
 import type { ProposalKind } from "../../domain/policy/proposal.ts";
 import type { Decided } from "../../engine/approvals/decisions.ts";
 import type { Proposal } from "../../engine/approvals/rows.ts";
 import { findProposal, lastProposalOf, listDueProposals, listProposals } from "../../queries/proposals.ts";
-import { SYSTEM_ACTOR } from "../background/sweepers.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { marketProposalView, proposalView } from "./proposal-view.ts";
