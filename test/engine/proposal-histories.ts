@@ -152,6 +152,6 @@ export class ProposalHistory {
   }
 
   #workOf({ id, request }: Proposal): Work {
-    return workOf(this.#askedFor.get(id) as Command<"settleMarket">, request, () => ({ done: id })) as Work;
+    return workOf(this.#askedFor.get(id) as Command<"settleMarket">, request, () => ({ done: id, at: 1 })) as Work;
   }
 }
