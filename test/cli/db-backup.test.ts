@@ -5,11 +5,14 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newBackupFile } from "../../src/app/backup/backup-tenant.ts";
 import { lastBackupAt } from "../../src/app/backup/last-backup.ts";
 import { runDbBackup } from "../../src/cli/database/db-backup.ts";
+import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
+import type { Command } from "../../src/engine/commands.ts";
 import { administer } from "../../src/postgres/database.ts";
 import { quoted } from "../../src/postgres/embedded/connection.ts";
 import { databaseName } from "../../src/postgres/swap-database.ts";
 import { directoryWith } from "../config/support.ts";
+import { configOf, tradeOf } from "../engine/world.ts";
 import { AUDIT_SECRET, BackupScene, expectRestored, forge } from "./support/backups.ts";
 import { end, testIo } from "./support/io.ts";
 
@@ -65,6 +68,27 @@ describe("backup and restore", () => {
     );
     const before = await scene.everything();
     expect(before.market_end).toHaveLength(1);
+    const { file } = await scene.backup();
+    await scene.deposit("after", 7);
+    expect(await scene.restore(file)).toMatchObject({ exit: 0 });
+    expectRestored(await scene.everything(), before);
+  });
+
+  test("a proposal with its approvals, an objection and the approval of a plan are restored to the letter", async () => {
+    const asked = { proposalId: "prp_1", by: "admin:ops", request: '{"operation":"settleMarket"}', evidence: '"Seen"' };
+    const trade = tradeOf({ marketId: "m1", traderId: "usr_1", claimedJurisdiction: "GB" });
+    const objection = { proposalId: "prp_1", marketId: "m1", traderId: "usr_1", reason: "It\trained ü" };
+    const rules = { resolution: { approvals: 3 } };
+    await scene.withServices(async ({ sequencer }) => {
+      const submit = (command: Command, actor = "admin:ops") => sequencer.submit({ command, actor });
+      await submit(configOf({ kycRequired: false, document: canonicalJson(rules) }));
+      await submit(trade);
+      await submit({ type: "settleMarket", marketId: "m1", outcome: "yes", asked });
+      await submit({ type: "objectToProposal", ...objection }, "user:usr_1");
+      await submit({ type: "approvePlan", sha256: "a".repeat(64), by: "admin:ops" });
+    });
+    const before = await scene.everything();
+    for (const table of ["proposal", "objection", "plan_approval"]) expect(before[table]).toHaveLength(1);
     const { file } = await scene.backup();
     await scene.deposit("after", 7);
     expect(await scene.restore(file)).toMatchObject({ exit: 0 });
