@@ -71,6 +71,14 @@ describe("a command that needs other actors", () => {
     expect(world.refusal(execution(id, "admin:zoe"))).toBe("PROPOSAL_DECIDED");
   });
 
+  test("keeps its result in the order in which the log says it", () => {
+    const world = ruledWorld(TWO);
+    const id = propose(world, settling);
+    const work = workOf(settling, "{}", () => ({ status: "settled", id: "m1" })) as Work;
+    world.run({ type: "approveProposal", proposalId: id, by: "admin:eve", work });
+    expect(world.get("proposal", id)?.result).toBe('{"id":"m1","status":"settled"}');
+  });
+
   test("is refused as it would be at once", () => {
     const world = ruledWorld(TWO);
     expect(world.refusal({ ...settling, asked: askedBy("admin:ops"), expect: { payouts: 7 } })).toBe(
