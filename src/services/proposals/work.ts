@@ -21,13 +21,22 @@ export interface Remade {
 }
 
 /**
- * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed.
+ * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed; those for a key
+ * are checked again, since who executes it learns the value.
  * @param caller who executes it
  */
 export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
-  const { operation, oracle, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
+  const { operation, oracle, policyTtlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
-  const { command, ...rest } = await preparedFor(context, { id, input, oracle }, { ...caller, scopes: undefined });
+  const { command, ...rest } = await preparedFor(
+    context,
+    { id, input, oracle },
+    {
+      ...caller,
+      scopes: proposal.kind === "key" ? caller.scopes : undefined,
+      policyTtlMs: typeof policyTtlMs === "number" ? policyTtlMs : undefined,
+    },
+  );
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,
