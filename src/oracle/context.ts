@@ -66,18 +66,18 @@ export async function isolate(report: SweepReport, work: () => Promise<void> | v
 /** Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more. */
 export async function settleMarket(
   { services }: OracleContext,
-  market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
+  market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence; observedAt?: string | undefined },
   report: SweepReport,
 ): Promise<void> {
-  const { marketId, outcome, oracle } = market;
+  const { marketId, outcome, oracle, observedAt } = market;
   const asked = {
     proposalId: services.newId("prp"),
     by: SYSTEM_ACTOR,
     request: canonicalJson({ operation: "settleMarket", marketId, outcome, oracle: { ...oracle } }),
-    evidence: canonicalJson(proofOf(oracle)),
+    evidence: canonicalJson({ observedAt, ...proofOf(oracle) }),
   };
   const { result } = await services.sequencer.submit<Command<"settleMarket">>({
-    command: { type: "settleMarket", ...market, asked },
+    command: { type: "settleMarket", marketId, outcome, oracle, asked },
     actor: SYSTEM_ACTOR,
   });
   if (result?.proposal) report.held.push({ marketId, reason: "proposed" });
@@ -88,7 +88,7 @@ export async function settleMarket(
 function proofOf({ evidence: { ref, price, strike, observedAt } }: OracleEvidence): {
   [name: string]: Json | undefined;
 } {
-  return { ref, price, strike, observedAt };
+  return { ref, price, strike, ...(observedAt === undefined ? {} : { observedAt }) };
 }
 
 /** Holds a market. The engine writes nothing if it is already held for this reason. */

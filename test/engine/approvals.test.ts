@@ -163,6 +163,19 @@ describe("time to object", () => {
   });
 });
 
+test("a correction that was proposed in time is carried out after its hold, although the time has passed", () => {
+  const world = ruledWorld({ resolution: { holdHours: 2, correctionHours: 3 } });
+  world.run(settling);
+  world.wait(2 * HOUR);
+  const correction: Command = { type: "correctMarket", marketId: "m1", outcome: "no", reason: "Misread" };
+  const id = propose(world, correction);
+  const late = { ...correction, proposedAt: world.now };
+  world.wait(2 * HOUR);
+  expect(world.refusal(correction)).toBe("CORRECTION_CLOSED");
+  world.run(execution(id, "admin:ops", late));
+  expect(world.get("marketState", "m1")?.outcome).toBe("no");
+});
+
 describe("keys, policies and withdrawals", () => {
   test("a key is issued by its proposer alone, after the approvals", () => {
     const world = ruledWorld({ approvals: { key: { approvals: 2 } } });

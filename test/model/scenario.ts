@@ -41,7 +41,7 @@ function tenantOf(random: Random, servers: TenantPlan["servers"]): TenantPlan {
     kycRequired: random.chance(0.4),
     capitalUsd: liquidityUsd * 40,
     liquidityUsd,
-    correctionHours: 0,
+    correctionHours: random.pick([0, 24, 24]),
     policy,
     servers,
   };
@@ -148,7 +148,7 @@ class Author {
       halt: 4,
       clarify: 1,
       settle: 3,
-      correct: 1,
+      correct: 2,
       withdraw: 4,
       decide: 4,
       deposit: 6,

@@ -30,7 +30,7 @@ export async function remake(context: ServiceContext, proposal: Proposal, caller
   const id = operation as GovernedId;
   const { command, ...rest } = await preparedFor(
     context,
-    { id, input, oracle },
+    { id, input, oracle, proposal },
     {
       ...caller,
       scopes: proposal.kind === "key" ? caller.scopes : undefined,
@@ -45,11 +45,15 @@ export async function remake(context: ServiceContext, proposal: Proposal, caller
   };
 }
 
-async function preparedFor(
-  context: ServiceContext,
-  { id, input, oracle }: { id: GovernedId; input: { [field: string]: Json }; oracle: Json | undefined },
-  caller: Caller,
-) {
+interface Asked {
+  id: GovernedId;
+  input: { [field: string]: Json };
+  /** Of the oracle's own proposal. */
+  oracle: Json | undefined;
+  proposal: Proposal;
+}
+
+async function preparedFor(context: ServiceContext, { id, input, oracle, proposal }: Asked, caller: Caller) {
   const decoded = <Id extends OperationId>(each: Id) => decodeInput(each, input) as Input<Id>;
   switch (id) {
     case "settleMarket": {
@@ -59,8 +63,10 @@ async function preparedFor(
     }
     case "voidMarket":
       return preparedVoid(decoded("voidMarket"));
-    case "correctMarket":
-      return preparedCorrection(decoded("correctMarket"));
+    case "correctMarket": {
+      const correction = preparedCorrection(decoded("correctMarket"));
+      return { ...correction, command: { ...correction.command, proposedAt: proposal.proposedAt } };
+    }
     case "approveWithdrawal":
       return preparedApproval(context, decoded("approveWithdrawal"), caller);
     case "creditWallet":
