@@ -128,7 +128,7 @@ export const decideWithdrawal = governed(decideNow, {
   about: ({ id, approve }) => (approve ? { subject: withdrawalSubject(id) } : undefined),
   terms: ({ approvals }, { id }, state) => {
     const withdrawal = state.get("withdrawal", id);
-    // A repeated decision changes nothing, so nobody has to agree to it.
+    // A repeated decision changes nothing, so it needs no agreement.
     return withdrawal?.status === "pending" ? termsAbove(approvals.withdraw, withdrawal.amountMicro) : undefined;
   },
 });

@@ -31,7 +31,7 @@ test("a temporary change of the policy stays temporary when others have agreed t
   expect(await tenant.faults()).toEqual([]);
 });
 
-test("a key's value is told to nobody who lacks the key's scopes by then", async () => {
+test("an actor that lacks a key's scopes by then is not told its value", async () => {
   const proposed = await as("ops").createKey({ name: "helper", type: "admin", scopes: ["*"] });
   await as("eve").approveProposal({ id: idOf(proposed) });
   await expect(as("ops", ["read", "keys"]).executeProposal({ id: idOf(proposed) })).rejects.toMatchObject({
