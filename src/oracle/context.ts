@@ -63,21 +63,24 @@ export async function isolate(report: SweepReport, work: () => Promise<void> | v
   }
 }
 
-/** Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more. */
+/**
+ * Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more.
+ * @param market `observedAt` is the time of the latest observation, in ISO 8601, where the evidence has several
+ */
 export async function settleMarket(
   { services }: OracleContext,
-  market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence },
+  market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence; observedAt?: string | undefined },
   report: SweepReport,
 ): Promise<void> {
-  const { marketId, outcome, oracle } = market;
+  const { marketId, outcome, oracle, observedAt } = market;
   const asked = {
     proposalId: services.newId("prp"),
     by: SYSTEM_ACTOR,
     request: canonicalJson({ operation: "settleMarket", marketId, outcome, oracle: { ...oracle } }),
-    evidence: canonicalJson(proofOf(oracle)),
+    evidence: canonicalJson(proofOf(oracle, observedAt)),
   };
   const { result } = await services.sequencer.submit<Command<"settleMarket">>({
-    command: { type: "settleMarket", ...market, asked },
+    command: { type: "settleMarket", marketId, outcome, oracle, asked },
     actor: SYSTEM_ACTOR,
   });
   if (result?.proposal) report.held.push({ marketId, reason: "proposed" });
@@ -85,9 +88,8 @@ export async function settleMarket(
 }
 
 /** The figures of an outcome, as a proposal shows them. */
-function proofOf({ evidence: { ref, price, strike, observedAt } }: OracleEvidence): {
-  [name: string]: Json | undefined;
-} {
+function proofOf({ evidence }: OracleEvidence, observed: string | undefined): { [name: string]: Json | undefined } {
+  const { ref, price, strike, observedAt = observed } = evidence;
   return { ref, price, strike, observedAt };
 }
 

@@ -62,7 +62,9 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
       if (verdict?.kind === "resolved") {
         const { outcome, price, used } = verdict;
         const oracle = { resolutionUrl: null, evidence: feedEvidence(market.parsed, price, used) };
-        await settleMarket(context, { marketId, outcome, oracle }, report);
+        const lastAt = Math.max(...used.flatMap(({ observations }) => observations.map((each) => each.observedAt)));
+        const observedAt = Number.isFinite(lastAt) ? new Date(lastAt).toISOString() : undefined;
+        await settleMarket(context, { marketId, outcome, oracle, observedAt }, report);
       } else if (verdict && verdict.reason === market.reason) report.held.push({ marketId, reason: verdict.reason });
       else if (verdict) await holdMarket(context, { marketId, reason: verdict.reason, detail: verdict.detail }, report);
     });

@@ -51,7 +51,7 @@ function changeBy(
     case "proposal.rejected":
       return { status: "rejected", decidedBy: actor, decidedAt: at };
     case "proposal.executed":
-      return { status: "executed", decidedBy: actor, decidedAt: at, result: JSON.stringify(payload.result) };
+      return { status: "executed", decidedBy: actor, decidedAt: at, result: canonicalJson(payload.result) };
     default:
       return {};
   }

@@ -1,4 +1,4 @@
-import type { Json } from "../../domain/audit/audit-link.ts";
+import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
 import { Fault, invariant } from "../../domain/fault.ts";
 import type { CommandKind } from "../command.ts";
 import { need } from "../command.ts";
@@ -176,7 +176,7 @@ function execute(
   putProposal(trial, kept);
   const result = work.decide(trial, now);
   const said = work.kept(result);
-  const executed: Proposal = { ...kept, result: JSON.stringify(said) };
+  const executed: Proposal = { ...kept, result: canonicalJson(said) };
   putProposal(trial, executed);
   trial.record("proposal.executed", { ...namedProposal(executed), result: said });
   draft.absorb(trial);
