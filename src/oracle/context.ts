@@ -63,10 +63,7 @@ export async function isolate(report: SweepReport, work: () => Promise<void> | v
   }
 }
 
-/**
- * Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more.
- * @param market `observedAt` is the time of the latest observation, in ISO 8601, where the evidence has several
- */
+/** Settles a market with the evidence in the same commit, or proposes it where the tenant's rules want more. */
 export async function settleMarket(
   { services }: OracleContext,
   market: { marketId: string; outcome: "yes" | "no"; oracle: OracleEvidence; observedAt?: string | undefined },
@@ -77,7 +74,7 @@ export async function settleMarket(
     proposalId: services.newId("prp"),
     by: SYSTEM_ACTOR,
     request: canonicalJson({ operation: "settleMarket", marketId, outcome, oracle: { ...oracle } }),
-    evidence: canonicalJson(proofOf(oracle, observedAt)),
+    evidence: canonicalJson({ observedAt, ...proofOf(oracle) }),
   };
   const { result } = await services.sequencer.submit<Command<"settleMarket">>({
     command: { type: "settleMarket", marketId, outcome, oracle, asked },
@@ -88,9 +85,10 @@ export async function settleMarket(
 }
 
 /** The figures of an outcome, as a proposal shows them. */
-function proofOf({ evidence }: OracleEvidence, observed: string | undefined): { [name: string]: Json | undefined } {
-  const { ref, price, strike, observedAt = observed } = evidence;
-  return { ref, price, strike, observedAt };
+function proofOf({ evidence: { ref, price, strike, observedAt } }: OracleEvidence): {
+  [name: string]: Json | undefined;
+} {
+  return { ref, price, strike, ...(observedAt === undefined ? {} : { observedAt }) };
 }
 
 /** Holds a market. The engine writes nothing if it is already held for this reason. */

@@ -62,9 +62,7 @@ export async function sweepFeeds(context: OracleContext, now: number): Promise<S
       if (verdict?.kind === "resolved") {
         const { outcome, price, used } = verdict;
         const oracle = { resolutionUrl: null, evidence: feedEvidence(market.parsed, price, used) };
-        const lastAt = Math.max(...used.flatMap(({ observations }) => observations.map((each) => each.observedAt)));
-        const observedAt = Number.isFinite(lastAt) ? new Date(lastAt).toISOString() : undefined;
-        await settleMarket(context, { marketId, outcome, oracle, observedAt }, report);
+        await settleMarket(context, { marketId, outcome, oracle, observedAt: lastObserved(used) }, report);
       } else if (verdict && verdict.reason === market.reason) report.held.push({ marketId, reason: verdict.reason });
       else if (verdict) await holdMarket(context, { marketId, reason: verdict.reason, detail: verdict.detail }, report);
     });
@@ -186,6 +184,12 @@ function wakeAt(watched: readonly Watched[], now: number): number | null {
     return inWindow ? [...next, Math.max(now, instant - rule.windowMs) + rule.windowMs / SAMPLES_PER_WINDOW] : next;
   });
   return times.length === 0 ? null : Math.min(...times);
+}
+
+/** The latest time at which a source saw a price that decided, in ISO 8601. */
+function lastObserved(used: readonly SourceValue[]): string {
+  const times = used.flatMap(({ observations }) => observations.map(({ observedAt }) => observedAt));
+  return new Date(Math.max(...times)).toISOString();
 }
 
 /** The basis of a resolution by feed, from which its outcome can be recomputed. Numbers are decimal texts. */

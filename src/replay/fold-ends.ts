@@ -1,8 +1,22 @@
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import { afterTrade, NOTHING_HELD, type Traded } from "../domain/market/holding.ts";
 import { outcomeOf } from "../domain/market/outcome.ts";
 import { correctionOf, endingOf, endRow, movesOfEnd } from "../engine/ends/ending.ts";
 import { portfolioAfter } from "../engine/fill.ts";
+import { type Position, positionKey } from "../engine/rows.ts";
 import type { LoggedRows } from "./logged-rows.ts";
+
+/** Follows the fees within a position's cost. To be called before the position takes the trade. */
+export function foldFee(
+  rows: LoggedRows,
+  { traderId, marketId, side, sharesMicro }: Pick<Position, "traderId" | "marketId" | "side" | "sharesMicro">,
+  traded: Pick<Traded, "isSale" | "sharesMicro" | "feeMicro">,
+): void {
+  const key = positionKey(traderId, marketId, side);
+  const { feeMicro } = rows.get("positionFee", key) ?? NOTHING_HELD;
+  const after = afterTrade({ sharesMicro, costMicro: 0n, feeMicro }, { ...traded, amountMicro: 0n });
+  rows.put("positionFee", key, { feeMicro: after.feeMicro });
+}
 
 /** Each position is paid what the outcome gives it, and the house takes the rest. */
 export function applyEnd(

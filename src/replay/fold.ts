@@ -1,7 +1,6 @@
 import { escrowOf, externalOf, FEES, pendingOf, receivableOf, WITHDRAWN, walletOf } from "../domain/accounts.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
-import { afterTrade } from "../domain/market/holding.ts";
 import { poolOf, split } from "../domain/market/pool.ts";
 import { continueDay, continueHour, NO_DAY } from "../domain/market/running-sums.ts";
 import { microFromDecimal } from "../domain/money.ts";
@@ -13,7 +12,7 @@ import { type MarketState, type Position, positionKey, SINGLE, type Tables, type
 import { newTrader } from "../engine/traders.ts";
 import { applyProposal } from "./fold-approvals.ts";
 import { applyCapital, applyKeys, applyTenant } from "./fold-configuration.ts";
-import { applyCorrection, applyEnd } from "./fold-ends.ts";
+import { applyCorrection, applyEnd, foldFee } from "./fold-ends.ts";
 import { applyClarification, applyMarket } from "./fold-market.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 
@@ -190,16 +189,13 @@ function applyTrade(
     dayTrades: 1,
     dayRealizedMicro: isSale ? amountMicro - feeMicro - releasedMicro : 0n,
   });
+  foldFee(rows, held, { isSale, sharesMicro: isSale ? -boughtMicro : boughtMicro, feeMicro });
   rows.put("position", key, {
     ...held,
     ...day.running,
     sharesMicro: held.sharesMicro + boughtMicro,
     costMicro: held.costMicro + costMicro,
   });
-  const fees = rows.get("positionFee", key)?.feeMicro ?? 0n;
-  const traded = { isSale, sharesMicro: isSale ? -boughtMicro : boughtMicro, amountMicro, feeMicro };
-  const { feeMicro: withinMicro } = afterTrade({ ...held, feeMicro: fees }, traded);
-  rows.put("positionFee", key, { feeMicro: withinMicro });
   rows.put("portfolio", userId, portfolioAfter(rows.get("portfolio", userId), costMicro));
 }
 

@@ -72,11 +72,21 @@ export function correctionProblems(
   const sums = correctionOf(ending, { from, to }, (account) => rows.balance(account));
   return differing(marketId, {
     from: [textOf(from), outcome === null ? "not settled" : textOf(outcome)],
-    "corrected in time": [String(settledAt !== null && at < correctableUntil(settledAt, correctionHours)), "true"],
+    "corrected in time": [
+      String(settledAt !== null && askedAt(rows, marketId, at) < correctableUntil(settledAt, correctionHours)),
+      "true",
+    ],
     takenBack: [payload.takenBack, decimalFromMicro(sums.takenBackMicro)],
     receivables: [payload.receivables, decimalFromMicro(sums.receivablesMicro)],
     paid: [payload.paid, decimalFromMicro(sums.paidMicro)],
   });
+}
+
+/** When a correction was asked for: it may have waited as a proposal, which its own entry follows. */
+function askedAt(rows: LoggedRows, marketId: string, at: number): number {
+  for (const [, proposal] of rows.of("proposal"))
+    if (proposal.marketId === marketId && proposal.status === "pending") return proposal.proposedAt;
+  return at;
 }
 
 const textOf = (outcome: Outcome): string => canonicalJson(outcomeOnRecord(outcome));

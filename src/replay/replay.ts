@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { type ChainPoint, canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { NOTHING_HELD } from "../domain/market/holding.ts";
 import { microFromDecimal } from "../domain/money.ts";
 import type { Policy } from "../domain/policy/policy.ts";
 import { Draft } from "../engine/draft.ts";
-import { SINGLE } from "../engine/rows.ts";
+import { positionKey, SINGLE } from "../engine/rows.ts";
 import { type Again, commandAgain } from "./again.ts";
 import { applyEntry } from "./fold.ts";
+import { foldFee } from "./fold-ends.ts";
 import { type LoggedEntry, LoggedRows } from "./logged-rows.ts";
 import { OF_APPLY } from "./recomputation.ts";
 import { type ReplayFigures, Tally } from "./tally.ts";
@@ -113,6 +115,13 @@ class WindowReplay {
       if (traderId !== undefined) this.#refuse(fault.code, traderId);
       return;
     }
+    for (const trade of draft.trades) {
+      const { traderId, marketId, side, releasedMicro } = trade;
+      const key = positionKey(traderId, marketId, side);
+      const { sharesMicro } = this.#proposed.get("position", key) ?? NOTHING_HELD;
+      const held = { traderId, marketId, side, sharesMicro };
+      foldFee(this.#proposed, held, { ...trade, isSale: releasedMicro !== null });
+    }
     for (const write of draft.writes()) this.#proposed.adopt(write);
     for (const trade of draft.trades) this.#proposedTally.trade(trade);
     for (const entry of draft.audit) countMarket(this.#proposedTally, entry);
@@ -163,9 +172,14 @@ class WindowReplay {
 
 /** Counts an entry's effect on a market, apart from trades. */
 function countMarket(tally: Tally, { type, payload }: { type: string; payload: object }): void {
-  if (type === "market.created" && "marketId" in payload) tally.follow(String(payload.marketId));
-  if (type === "market.settled" && "marketId" in payload && "houseResult" in payload)
-    tally.settlement(String(payload.marketId), microFromDecimal(String(payload.houseResult)));
+  const given = payload as Readonly<Record<string, unknown>>;
+  const micro = (field: string) => microFromDecimal(String(given[field]));
+  const marketId = String(given.marketId);
+  if (type === "market.created") tally.follow(marketId);
+  if (type === "market.settled") tally.end(marketId, micro("houseResult"));
+  if (type === "market.voided")
+    tally.end(marketId, micro("toTreasury") - micro("fromTreasury") - micro("fromFees") - tally.fundOf(marketId));
+  if (type === "market.corrected") tally.end(marketId, micro("takenBack") - micro("paid"));
 }
 
 /**

@@ -10,7 +10,7 @@ export type ReplayFigures = {
   /** Gross, fees included. */
   volumeUsd: number;
   feesUsd: number;
-  /** Fees, and the gains or losses of settled markets. */
+  /** Fees less those that voids gave back, and the gains or losses of settled markets. */
   houseResultUsd: number;
   /** The house's largest possible loss at any moment, if all unsettled markets had settled the worse way. */
   worstCaseUsd: number;
@@ -62,10 +62,15 @@ export class Tally {
     this.follow(trade.marketId);
   }
 
-  /** @param houseResultMicro the house's returns in excess of its funds */
-  settlement(marketId: string, houseResultMicro: bigint): void {
+  /** @param houseResultMicro the house's returns in excess of its funds, or the change of them by a correction */
+  end(marketId: string, houseResultMicro: bigint): void {
     for (const sums of this.#sumsOf(marketId)) sums.settledMicro += houseResultMicro;
     this.follow(marketId);
+  }
+
+  /** The house's money that opened a market. */
+  fundOf(marketId: string): bigint {
+    return this.#rows.get("market", marketId)?.fundMicro ?? 0n;
   }
 
   /** Updates a market's possible loss. */

@@ -40,6 +40,15 @@ describe("the sentence of an audit entry", () => {
       "cli:root settled 'Will it rain?' as Yes: 1 winner paid $98.325022, house result -$48.32",
     ],
     [
+      "a clarification of several lines",
+      entry("market.clarified", "admin:ops", {
+        marketId: "mkt_1",
+        id: "clr_1",
+        text: "Drizzle counts.\n\tHail too.\n",
+      }),
+      `admin:ops clarified 'Will it rain?': "Drizzle counts. Hail too."`,
+    ],
+    [
       "a change with its reason",
       entry("policy.updated", "admin:ops", {
         changes: { feeBps: { from: 100, to: 200 } },

@@ -71,6 +71,14 @@ describe("a command that needs other actors", () => {
     expect(world.refusal(execution(id, "admin:zoe"))).toBe("PROPOSAL_DECIDED");
   });
 
+  test("keeps its result in the order in which the log says it", () => {
+    const world = ruledWorld(TWO);
+    const id = propose(world, settling);
+    const work = workOf(settling, "{}", () => ({ status: "settled", id: "m1" })) as Work;
+    world.run({ type: "approveProposal", proposalId: id, by: "admin:eve", work });
+    expect(world.get("proposal", id)?.result).toBe('{"id":"m1","status":"settled"}');
+  });
+
   test("is refused as it would be at once", () => {
     const world = ruledWorld(TWO);
     expect(world.refusal({ ...settling, asked: askedBy("admin:ops"), expect: { payouts: 7 } })).toBe(
@@ -153,6 +161,19 @@ describe("time to object", () => {
     world.wait(HOUR);
     expect(world.refusal(execution(id, "admin:ops"))).toBe("APPROVALS_MISSING");
   });
+});
+
+test("a correction that was proposed in time is carried out after its hold, although the time has passed", () => {
+  const world = ruledWorld({ resolution: { holdHours: 2, correctionHours: 3 } });
+  world.run(settling);
+  world.wait(2 * HOUR);
+  const correction: Command = { type: "correctMarket", marketId: "m1", outcome: "no", reason: "Misread" };
+  const id = propose(world, correction);
+  const late = { ...correction, proposedAt: world.now };
+  world.wait(2 * HOUR);
+  expect(world.refusal(correction)).toBe("CORRECTION_CLOSED");
+  world.run(execution(id, "admin:ops", late));
+  expect(world.get("marketState", "m1")?.outcome).toBe("no");
 });
 
 describe("keys, policies and withdrawals", () => {

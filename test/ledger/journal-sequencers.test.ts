@@ -41,6 +41,13 @@ function anyCommand(random: Random, index: number): Command {
   if (dice < 0.78)
     return { type: "requestWithdrawal", id: `wd-${index}-${random.next()}`, traderId, amountMicro: DOLLAR };
   if (dice < 0.95) return deposit(traderId, BigInt(random.int(1, 3)) * DOLLAR, `tx-${random.int(0, 40)}`);
+  if (dice < 0.96)
+    return {
+      type: "clarifyMarket",
+      id: `clr-${index}-${random.next()}`,
+      marketId: random.pick(MARKETS),
+      text: "Hail\ntoo",
+    };
   if (dice < 0.97) return { type: "suspendMarket", marketId: random.pick(MARKETS) };
   if (dice < 0.99) return { type: "resumeMarket", marketId: random.pick(MARKETS) };
   return { type: "updatePolicy", patch: { feeBps: index % 300 } };

@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import type { End } from "./model-ends.ts";
 import type { Prepared } from "./requests.ts";
 import type { Call, Wish } from "./steps.ts";
 
@@ -21,6 +22,8 @@ export function isCommand(wish: Wish): boolean {
       return !wish.do.startsWith("receive") && !["placeOrder", "requestWithdrawal"].includes(wish.do);
   }
 }
+
+const outcomeWord = (outcome: End) => (typeof outcome === "string" ? outcome : `yes=${outcome.yes}`);
 
 /** The words of a call, or undefined when it has none. */
 export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
@@ -58,10 +61,20 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
           "market",
           "settle",
           String(body.marketId),
-          ...flags({ outcome: wish.outcome, "expect-payouts": wish.expectPayouts }),
+          ...flags({ outcome: outcomeWord(wish.outcome), "expect-payouts": wish.expectPayouts }),
           "--reason=model",
           "--early",
         ];
+      case "voidMarket": {
+        const { reason, expectPayouts, maxTreasuryUsd } = wish;
+        const terms = { reason, "expect-payouts": expectPayouts, "max-treasury": maxTreasuryUsd };
+        return ["market", "void", String(params.id), ...flags(terms)];
+      }
+      case "correctMarket": {
+        const { reason, outcome, maxTreasuryUsd } = wish;
+        const terms = { outcome: outcomeWord(outcome), reason, "max-treasury": maxTreasuryUsd };
+        return ["market", "correct", String(params.id), ...flags(terms)];
+      }
       case "approveWithdrawal":
         return ["funding", "approve", String(params.id), "--reason=checked"];
       case "rejectWithdrawal":

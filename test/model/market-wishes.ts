@@ -113,12 +113,31 @@ export class MarketWishes {
   });
 
   settle(): Wish {
-    const expected = this.#random.chance(0.1) ? { expectPayouts: this.#random.integer(0, 2) } : {};
-    return {
-      do: "settleMarket",
-      market: this.#labels.known("m"),
-      outcome: this.#random.pick(["yes", "no"]),
-      ...expected,
-    };
+    const random = this.#random;
+    const market = this.#labels.known("m");
+    const expected = random.chance(0.1) ? { expectPayouts: random.integer(0, 2) } : {};
+    if (random.chance(0.3)) return { do: "voidMarket", market, ...this.#grounds(), ...expected };
+    return { do: "settleMarket", market, outcome: this.#outcome(), ...expected };
+  }
+
+  correct = (): Wish => ({
+    do: "correctMarket",
+    market: this.#labels.known("m"),
+    outcome: this.#outcome(),
+    ...this.#grounds(),
+  });
+
+  #outcome = () =>
+    this.#random.pick([
+      ...(["yes", "no", "yes", "no", "yes", "no", "void"] as const),
+      ...[0.4, 0.000001, 0.999999, 1, 0.1234567].map((yes) => ({ yes })),
+      { yes: this.#random.integer(1, 999_999) / 1e6 },
+    ]);
+
+  /** The reason, and what the treasury may add. */
+  #grounds() {
+    const most = this.#random.pick([undefined, undefined, 0, 0.5, 1_000_000, 1_000_000]);
+    const reason = this.#random.chance(0.95) ? { reason: "The match was called off" } : {};
+    return { ...reason, ...(most === undefined ? {} : { maxTreasuryUsd: most }) };
   }
 }

@@ -159,7 +159,8 @@ export function isRepeated(state: State, delivery: string): boolean {
   return repeated;
 }
 
-/** A result counts when it was verified later than the one before, and a failure also up to five minutes before a pass. */
+/** A result counts when it was verified later than the one before, and a failure also up to five minutes before a pass.
+ * A pass that was verified as shortly before a failure is on record alone. */
 export function judgeKyc(state: State, { body, bytes = "", actor, during }: Request): Outcome[] {
   const { userId, status = "", verifiedAt, jurisdiction } = body as Record<string, string>;
   const at = Date.parse(verifiedAt ?? "");
@@ -170,11 +171,13 @@ export function judgeKyc(state: State, { body, bytes = "", actor, during }: Requ
     const knownAt = state.users[userId]?.kycAt ?? Number.NEGATIVE_INFINITY;
     const before = state.users[userId]?.kyc ?? "unverified";
     const isConflict = status === "failed" && before === "verified" && at < knownAt && at >= knownAt - 300_000;
-    if (isKnown && at <= knownAt && !isConflict) return [];
+    const isTooLate = status === "passed" && before === "rejected" && at < knownAt && at >= knownAt - 300_000;
+    if (isKnown && at <= knownAt && !isConflict && !isTooLate) return [];
     const user = userOf(state, userId, during);
     const entry = (type: string, of: string, time: number): ExpectedEntry => {
       return { type, actor, payload: { userId, status: of, verifiedAt: new Date(time).toISOString() } };
     };
+    if (isTooLate) return [entry("kyc.unrecognised", status, at)];
     if (!isKnown) {
       const seen = entry("kyc.unrecognised", status, at);
       if (!state.policy.kycReview || at <= knownAt || before === "rejected") return [seen];

@@ -1,6 +1,6 @@
 import { anyId, Between } from "./match.ts";
 import { openMaker, priceOf, type Side, yesPrice } from "./model-makers.ts";
-import { decimal, microOf, ONE, sum } from "./model-numbers.ts";
+import { decimal, ONE, sum } from "./model-numbers.ts";
 import {
   amountOf,
   type Market,
@@ -11,7 +11,6 @@ import {
   type State,
   statusesOf,
   unchanged,
-  userOf,
 } from "./model-state.ts";
 
 const SLUG = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/i;
@@ -56,6 +55,8 @@ export function judgeCreation(state: State, { body, actor, during }: Request): O
           closingRecorded: false,
           outcome: null,
           settledAt: null,
+          reason: null,
+          corrections: [],
           clarifications: [],
           maker,
         });
@@ -104,59 +105,6 @@ export function judgeClarification(state: State, { params, body, actor, during }
     },
   ];
 }
-
-/** Every winning share is paid a dollar; the rest of the escrow goes back to the treasury. */
-export function judgeSettlement(state: State, { body, actor, during }: Request): Outcome[] {
-  const { marketId, outcome, expectPayouts, expectTotalUsd } = body;
-  if (typeof marketId !== "string" || (outcome !== "yes" && outcome !== "no")) return refuse("BAD_REQUEST");
-  const market = marketOf(state, marketId);
-  if (!market) return refuse("MARKET_NOT_FOUND");
-  if (market.status === "settled") return refuse("MARKET_SETTLED");
-  const winners = winnersOf(state, market, outcome);
-  const paid = sum(winners.map(({ shares }) => shares));
-  if (expectPayouts !== undefined && expectPayouts !== winners.length) return refuse("EXPECTATION_NOT_MET");
-  if (expectTotalUsd !== undefined && microOf(Number(expectTotalUsd)) !== paid) return refuse("EXPECTATION_NOT_MET");
-  const returned = market.maker.fund + stakesOf(state, market.id) - paid;
-  return [
-    {
-      answer: {
-        id: market.id,
-        status: "settled",
-        outcome,
-        payoutsProcessed: winners.length,
-        settledAt: new Between(during.from, during.to),
-      },
-      commit: (answered) => {
-        state.treasury += returned;
-        for (const { user, shares } of winners) userOf(state, user, during).balance += shares;
-        Object.assign(market, { status: "settled", outcome, settledAt: answered.settledAt });
-        return [
-          {
-            type: "market.settled",
-            actor,
-            payload: { marketId, outcome, payouts: winners.length, paid: decimal(paid), returned: decimal(returned) },
-            logged: ({ seq, ts, type }) => {
-              for (const { user, shares: amount } of winners)
-                state.movements.push({ user, seq, ts, type, amount, about: { marketId: market.id } });
-            },
-          },
-        ];
-      },
-    },
-  ];
-}
-
-/** Positions that would be paid. */
-export const winnersOf = (state: State, { id }: Market, outcome: Side) =>
-  state.positions.filter(({ marketId, side, shares }) => marketId === id && side === outcome && shares > 0n);
-
-/** What traders put into a market: purchases without their fees, less what sales took out, their fees included. */
-export const stakesOf = (state: State, id: string): bigint =>
-  sum(
-    state.trades
-      .filter(({ marketId }) => marketId === id)
-      .map(({ action, amount, fee }) => (action === "buy" ? amount - fee : -amount)),
-  );
 
 /** How many YES and NO shares traders hold. */
 export const heldOf = (state: State, id: string, wanted: Side): bigint =>

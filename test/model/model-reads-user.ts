@@ -1,5 +1,6 @@
 import { Between, InAnyOrder, InRange, Like } from "./match.ts";
 import { eligibilityOf } from "./model-eligibility.ts";
+import { payOf } from "./model-ends.ts";
 import { capMinor } from "./model-funding.ts";
 import { priceOf, yesMillionths } from "./model-makers.ts";
 import { pricesOf, worth } from "./model-markets.ts";
@@ -53,8 +54,9 @@ function settlementsOf(state: State, user: string) {
     const market = state.markets.find(({ id }) => id === position.marketId);
     if (position.user !== user || position.shares === 0n || market?.status !== "settled") return [];
     const { side, shares, cost } = position;
-    const payout = side === market.outcome ? shares : 0n;
-    const shown = { marketId: market.id, side, outcome: market.outcome, settledAt: market.settledAt, reason: null };
+    const payout = market.outcome === null ? 0n : payOf(position, market.outcome);
+    const { id: marketId, outcome, settledAt, reason } = market;
+    const shown = { marketId, side, outcome, settledAt, reason };
     return [{ ...shown, shares: usd(shares), cost: usd(cost), payout: usd(payout) }];
   });
   // Those of one millisecond have no order of their own, so nothing is said where the list is cut.

@@ -1,6 +1,7 @@
 import { type Expected, InAnyOrder, Like, OneOf } from "./match.ts";
 import { depthOf, historyOf } from "./model-charts.ts";
-import { pricesOf, winnersOf } from "./model-markets.ts";
+import { correctableOf, differencesOf, type End, sumsOf } from "./model-ends.ts";
+import { pricesOf } from "./model-markets.ts";
 import { sum, usd } from "./model-numbers.ts";
 import { userReads } from "./model-reads-user.ts";
 import { funding, hedgeBook, house, overview, risk, traders } from "./model-reports.ts";
@@ -38,7 +39,8 @@ const volumeOf = (state: State, { id }: Market) =>
   sum(state.trades.filter(({ marketId }) => marketId === id).map(({ amount }) => amount));
 
 function marketReads(state: State, market: Market): Read[] {
-  const { id, question, category, resolutionRef, meta, createdAt, outcome, settledAt, maker } = market;
+  const { id, question, category, resolutionRef, meta, createdAt, outcome, settledAt, reason, corrections, maker } =
+    market;
   const { clarifications } = market;
   const at = `/v1/markets/${id}`;
   const detail = (during: Moment) => {
@@ -47,6 +49,8 @@ function marketReads(state: State, market: Market): Read[] {
     const closeAt = new Date(market.closeAt).toISOString();
     return {
       ...shown,
+      reason,
+      corrections,
       clarifications,
       closeAt,
       status: status(market, during),
@@ -55,12 +59,31 @@ function marketReads(state: State, market: Market): Read[] {
       volume: usd(volumeOf(state, market)),
     };
   };
-  const preview = (side: "yes" | "no"): Read => {
-    const winners = winnersOf(state, market, side);
-    const totalUsd = usd(sum(winners.map(({ shares }) => shares)));
-    const path = `${at}/settlement?outcome=${side}`;
+  const preview = (end: End): Read => {
+    const word = typeof end === "string" ? end : `yes=${end.yes}`;
+    const path = `${at}/settlement?outcome=${word}`;
     if (market.status === "settled") return { path, as: "ops", about: [id], status: 400, expected: () => ({}) };
-    return { path, as: "ops", about: [id], expected: () => ({ marketId: id, payouts: winners.length, totalUsd }) };
+    const { payments, paid, fees, escrow, kept, from, to } = sumsOf(state, market, end);
+    const sums = {
+      ...{
+        marketId: id,
+        payouts: payments.length,
+        escrowUsd: usd(escrow),
+        totalUsd: usd(paid),
+        fromFeesUsd: usd(fees),
+      },
+      ...{ fromTreasuryUsd: usd(from), toTreasuryUsd: usd(to), houseResultUsd: usd(kept - maker.fund) },
+    };
+    return { path, as: "ops", about: [id], expected: () => sums };
+  };
+  const correction: Read = {
+    ...{ path: `${at}/correction?outcome=no`, as: "ops", about: [id] },
+    ...(typeof correctableOf(state, market, "no", Date.now()) === "string" ? { status: 400 } : {}),
+    expected: ({ to }) => {
+      const found = correctableOf(state, market, "no", to);
+      if (typeof found === "string") return {};
+      return { marketId: id, from: found.last, to: "no", ...differencesOf(state, market, found.last, "no").sums };
+    },
   };
   return [
     { path: at, as: "web", about: [id], expected: detail },
@@ -68,6 +91,9 @@ function marketReads(state: State, market: Market): Read[] {
     { path: `${at}/depth`, as: "web", about: [id], expected: (during) => depthOf(market, during) },
     preview("yes"),
     preview("no"),
+    preview("void"),
+    preview({ yes: 0.4 }),
+    correction,
   ];
 }
 

@@ -1,6 +1,7 @@
 import { InAnyOrder, InRange, OneOf } from "./match.ts";
+import { payOf, stakesOf, sumsOf } from "./model-ends.ts";
 import { millionths, yesMillionths } from "./model-makers.ts";
-import { heldOf, stakesOf, worth } from "./model-markets.ts";
+import { heldOf, worth } from "./model-markets.ts";
 import { larger, ONE, sum, usd } from "./model-numbers.ts";
 import { saleValueOf, sumOf } from "./model-sale-values.ts";
 import type { HedgeRef, Market, State, Trade } from "./model-state.ts";
@@ -10,16 +11,23 @@ import type { HedgeRef, Market, State, Trade } from "./model-state.ts";
 const feesOf = (trades: Trade[]) => sum(trades.map(({ fee }) => fee));
 const volumeOf = (trades: Trade[]) => sum(trades.map(({ amount }) => amount));
 
-/** What the market maker kept of a settled market: the stakes less what the winning shares were paid. */
+/** What the treasury got of settled markets, less their liquidity. */
 const spreadOf = (state: State, markets: Market[]) =>
-  sum(markets.map(({ id, outcome }) => stakesOf(state, id) - heldOf(state, id, outcome ?? "yes")));
+  sum(markets.map((market) => (market.outcome ? sumsOf(state, market, market.outcome).kept - market.maker.fund : 0n)));
+
+/** Fees that voids have given back. */
+const givenBackOf = (state: State, markets: Market[]) =>
+  sum(markets.map((market) => (market.outcome ? sumsOf(state, market, market.outcome).fees : 0n)));
+
+const revenueOf = (state: State, trades: Trade[], settled: Market[]) =>
+  feesOf(trades) - givenBackOf(state, settled) + spreadOf(state, settled);
 
 const settledOf = ({ markets }: State) => markets.filter(({ status }) => status === "settled");
 
 export function overview(state: State) {
   return {
     totalVolume: usd(volumeOf(state.trades)),
-    houseRevenue: usd(feesOf(state.trades) + spreadOf(state, settledOf(state))),
+    houseRevenue: usd(revenueOf(state, state.trades, settledOf(state))),
     settledMarkets: settledOf(state).length,
     activeTraders: new Set(state.trades.map(({ user }) => user)).size,
   };
@@ -31,13 +39,26 @@ export function house(state: State) {
     const trades = state.trades.filter(({ marketId }) => markets.some(({ id }) => id === marketId));
     const settled = markets.filter(({ status }) => status === "settled");
     if (trades.length + settled.length === 0) return [];
-    const [revenue, volume] = [feesOf(trades) + spreadOf(state, settled), volumeOf(trades)];
+    const [revenue, volume] = [revenueOf(state, trades, settled), volumeOf(trades)];
     return [
       { category, revenue: usd(revenue), volume: usd(volume), netMargin: volume === 0n ? 0 : ratio(revenue, volume) },
     ];
   });
-  const totalFees = usd(feesOf(state.trades));
-  return { totalFees, spreadIncome: usd(spreadOf(state, settledOf(state))), byCategory: new InAnyOrder(byCategory) };
+  const settled = settledOf(state);
+  const voids = settled.filter(({ outcome }) => outcome === "void").map((market) => sumsOf(state, market, "void"));
+  const refunds = {
+    markets: voids.length,
+    positions: voids.reduce((count, { payments }) => count + payments.length, 0),
+    paid: usd(sum(voids.map(({ paid }) => paid))),
+    fees: usd(sum(voids.map(({ fees }) => fees))),
+    treasury: usd(sum(voids.map(({ from }) => from))),
+  };
+  return {
+    totalFees: usd(feesOf(state.trades) - givenBackOf(state, settled)),
+    spreadIncome: usd(spreadOf(state, settled)),
+    refunds,
+    byCategory: new InAnyOrder(byCategory),
+  };
 }
 
 /** Six decimals; both neighbours where a double could round either way. */
@@ -81,9 +102,11 @@ function resultOf(state: State, userId: string, own: Trade[]) {
   for (const position of state.positions.filter(({ user }) => user === userId)) {
     const { marketId, side, shares, cost } = position;
     const market = state.markets.find(({ id }) => id === marketId);
-    if (market?.status === "settled") {
-      const won = market.outcome === side;
-      result.realized += (won ? shares : 0n) - cost;
+    if (market?.outcome === "void") continue;
+    if (market?.outcome) {
+      const pay = payOf(position, market.outcome);
+      const won = typeof market.outcome === "string" ? market.outcome === side : pay > cost;
+      result.realized += pay - cost;
       result.positions += shares > 0n ? 1 : 0;
       result.wins += shares > 0n && won ? 1 : 0;
     } else if (market) {

@@ -1,4 +1,5 @@
 import type { Expected } from "./match.ts";
+import type { End } from "./model-ends.ts";
 import type { Maker, Side } from "./model-makers.ts";
 import { microOf, ONE } from "./model-numbers.ts";
 
@@ -9,6 +10,8 @@ export interface State {
   /** F of a market that names none, micro-dollars. */
   liquidity: bigint;
   treasury: bigint;
+  /** How long after its settlement a market can be corrected. */
+  correctionHours: number;
   policy: Policy;
   /** The words of the scenario for what the server named itself. */
   labels: Record<string, string>;
@@ -59,8 +62,12 @@ export interface Market {
   createdAt: string;
   status: "open" | "suspended" | "settled";
   closingRecorded: boolean;
-  outcome: Side | null;
+  outcome: End | null;
   settledAt: string | null;
+  /** Of a void, or of the last correction. */
+  reason: string | null;
+  /** Oldest first. */
+  corrections: { from: End; to: End; at: string; reason: string }[];
   /** Oldest first. */
   clarifications: { id: string; text: string; at: string }[];
   maker: Maker;

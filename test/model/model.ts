@@ -1,4 +1,5 @@
 import { difference } from "./match.ts";
+import { judgeCorrection, judgeEnd } from "./model-ends.ts";
 import {
   judgeCredit,
   judgeDecision,
@@ -8,7 +9,7 @@ import {
   judgeSuitability,
   judgeWithdrawal,
 } from "./model-funding.ts";
-import { judgeClarification, judgeCreation, judgeHalt, judgeSettlement } from "./model-markets.ts";
+import { judgeClarification, judgeCreation, judgeHalt } from "./model-markets.ts";
 import {
   judgeKeyCreation,
   judgePolicy,
@@ -30,7 +31,9 @@ const RULES: Record<string, { auth: "admin" | "user" | "public" | "signature"; r
   suspendMarket: { auth: "admin", rule: judgeHalt },
   resumeMarket: { auth: "admin", rule: judgeHalt },
   clarifyMarket: { auth: "admin", rule: judgeClarification },
-  settleMarket: { auth: "admin", rule: judgeSettlement },
+  settleMarket: { auth: "admin", rule: judgeEnd },
+  voidMarket: { auth: "admin", rule: judgeEnd },
+  correctMarket: { auth: "admin", rule: judgeCorrection },
   requestWithdrawal: { auth: "user", rule: judgeWithdrawal },
   approveWithdrawal: { auth: "admin", rule: judgeDecision },
   rejectWithdrawal: { auth: "admin", rule: judgeDecision },

@@ -29,12 +29,25 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a payout is doubled",
-    file: "src/engine/ends/settlement.ts",
-    right: "for (const { traderId, sharesMicro } of winners) draft.transfer(escrow, walletOf(traderId), sharesMicro);",
-    wrong: `for (const { traderId, sharesMicro } of winners) {
-    draft.transfer(escrow, walletOf(traderId), sharesMicro);
-    draft.transfer(TREASURY, walletOf(traderId), sharesMicro);
+    file: "src/engine/ends/ending.ts",
+    right:
+      "for (const holder of holders) moves.push(move(escrow, walletOf(holder.traderId), paidTo(holder, outcome)));",
+    wrong: `for (const holder of holders) {
+    moves.push(move(escrow, walletOf(holder.traderId), paidTo(holder, outcome)));
+    moves.push(move(TREASURY, walletOf(holder.traderId), paidTo(holder, outcome)));
   }`,
+  },
+  {
+    name: "a void keeps the fees",
+    file: "src/domain/market/ends.ts",
+    right: "return { escrowMicro: costMicro - feeMicro, feesMicro: feeMicro };",
+    wrong: "return { escrowMicro: costMicro - feeMicro, feesMicro: 0n };",
+  },
+  {
+    name: "a fraction is rounded up",
+    file: "src/domain/market/ends.ts",
+    right: "(sharesMicro * BigInt(paidPpm(side, outcome))) / 1_000_000n, feesMicro: 0n",
+    wrong: "(sharesMicro * BigInt(paidPpm(side, outcome)) + 999_999n) / 1_000_000n, feesMicro: 0n",
   },
   {
     name: "a purchase above 1 is executed",

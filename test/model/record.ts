@@ -40,7 +40,8 @@ function isDue({ markets, log }: State, { actor, payload, ts }: LogEntry): boole
   const market = markets.find(({ id }) => id === payload.marketId);
   if (!market || market.closingRecorded || actor !== "oracle") return false;
   // The answer of a settlement is known before the log is read, so the market may be settled by now, after it was closed.
-  if (log.some(({ type, payload: { marketId } }) => type === "market.settled" && marketId === market.id)) return false;
+  const isEnd = (type: string) => type === "market.settled" || type === "market.voided";
+  if (log.some(({ type, payload: { marketId } }) => isEnd(type) && marketId === market.id)) return false;
   market.closingRecorded = true;
   return Date.parse(ts) >= market.closeAt;
 }

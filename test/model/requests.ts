@@ -57,6 +57,8 @@ function other(body: Record<string, unknown>): Record<string, unknown> {
   if (typeof body.shares === "number") return { shares: body.shares > 1 ? 1 : 2 };
   if (typeof body.text === "string") return { text: "Another text" };
   if (typeof body.question === "string") return { question: "Another question" };
+  if (typeof body.reason === "string") return { reason: "Another reason" };
+  if (typeof body.outcome === "object") return { outcome: "yes" };
   if (typeof body.outcome === "string") return { outcome: body.outcome === "yes" ? "no" : "yes" };
   if (typeof body.answers === "object") return { answers: { q0: 1, q1: 1 } };
   if (typeof body.name === "string") return { name: `${body.name}-other` };
@@ -119,6 +121,14 @@ function wire(state: State, wish: Wish, now: number): Wired {
         path: "/v1/settle",
         body: { marketId: id(wish.market), outcome, ...(expectPayouts === undefined ? {} : { expectPayouts }) },
       };
+    }
+    case "voidMarket": {
+      const { do: _, market, ...body } = wish;
+      return { path: `/v1/markets/${id(market)}/void`, params: { id: id(market) }, body };
+    }
+    case "correctMarket": {
+      const { do: _, market, ...body } = wish;
+      return { path: `/v1/markets/${id(market)}/correct`, params: { id: id(market) }, body };
     }
     case "requestWithdrawal": {
       const amount = partOf(wish.amount, state.users[wish.user]?.balance ?? 0n);

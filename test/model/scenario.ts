@@ -37,7 +37,14 @@ function tenantOf(random: Random, servers: TenantPlan["servers"]): TenantPlan {
     resolution_url: null,
   };
   const liquidityUsd = random.pick([100, 1000, 1000, 25_000]);
-  return { kycRequired: random.chance(0.4), capitalUsd: liquidityUsd * 40, liquidityUsd, policy, servers };
+  return {
+    kycRequired: random.chance(0.4),
+    capitalUsd: liquidityUsd * 40,
+    liquidityUsd,
+    correctionHours: random.pick([0, 24, 24]),
+    policy,
+    servers,
+  };
 }
 
 /** Writes steps one after the other, and remembers the labels that it has given. */
@@ -140,7 +147,8 @@ class Author {
       market: 5,
       halt: 4,
       clarify: 1,
-      settle: 2,
+      settle: 3,
+      correct: 2,
       withdraw: 4,
       decide: 4,
       deposit: 6,
@@ -166,6 +174,8 @@ class Author {
         return this.#markets.clarify();
       case "settle":
         return this.#markets.settle();
+      case "correct":
+        return this.#markets.correct();
       case "withdraw":
         return this.#money.withdraw();
       case "decide":

@@ -1,3 +1,4 @@
+import type { End } from "./model-ends.ts";
 import type { Policy } from "./model-state.ts";
 
 /** A scenario is plain JSON, so that it can be stored, shortened and run again. */
@@ -11,6 +12,7 @@ export interface TenantPlan {
   kycRequired: boolean;
   capitalUsd: number;
   liquidityUsd: number;
+  correctionHours: number;
   policy: Policy;
   /** Servers in this process, or processes of their own that can be killed. */
   servers: "within" | "processes";
@@ -28,7 +30,9 @@ export type Wish =
   | { do: "createMarket"; as: string; body: Record<string, unknown> & { closeIn?: number } }
   | { do: "suspendMarket" | "resumeMarket"; market: string }
   | { do: "clarifyMarket"; market: string; text: string }
-  | { do: "settleMarket"; market: string; outcome: "yes" | "no"; expectPayouts?: number }
+  | { do: "settleMarket"; market: string; outcome: End; expectPayouts?: number }
+  | { do: "voidMarket"; market: string; reason?: string; expectPayouts?: number; maxTreasuryUsd?: number }
+  | { do: "correctMarket"; market: string; outcome: End; reason?: string; maxTreasuryUsd?: number }
   | { do: "requestWithdrawal"; as: string; user: string; amount: number | Part }
   | { do: "approveWithdrawal" | "rejectWithdrawal"; withdrawal: string }
   | { do: "creditWallet"; user: string; amount: number; reason?: string }

@@ -16,7 +16,7 @@ export const SECRETS = {
 } as const;
 
 /** The tenant file of a plan. JSON is YAML. */
-export function tenantFile({ kycRequired, capitalUsd, liquidityUsd, policy }: TenantPlan): string {
+export function tenantFile({ kycRequired, capitalUsd, liquidityUsd, correctionHours, policy }: TenantPlan): string {
   const env = (name: string) => ({ env: `ACME_${name}` });
   return JSON.stringify({
     version: 1,
@@ -31,18 +31,20 @@ export function tenantFile({ kycRequired, capitalUsd, liquidityUsd, policy }: Te
     audit: { key: env("AUDIT_KEY") },
     treasury: { capitalUsd },
     markets: { liquidityUsd },
+    ...(correctionHours > 0 ? { resolution: { correctionHours } } : {}),
     policy,
     rateLimit: { perMinute: 1_000_000 },
   });
 }
 
 /** What the model knows of a tenant that has just been applied. */
-export function openingState({ kycRequired, capitalUsd, liquidityUsd, policy }: TenantPlan): State {
+export function openingState({ kycRequired, capitalUsd, liquidityUsd, correctionHours, policy }: TenantPlan): State {
   return {
     tenantId: TENANT,
     kycRequired,
     liquidity: microOf(liquidityUsd) ?? 0n,
     treasury: microOf(capitalUsd) ?? 0n,
+    correctionHours,
     policy: structuredClone(policy),
     labels: {},
     markets: [],

@@ -24,7 +24,8 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "market.suspended": (_, { actor, market }) => `${actor} suspended ${market}`,
   "market.resumed": (_, { actor, market }) => `${actor} resumed ${market}`,
   "market.closed": ({ closeAt }, { market }) => `${market} closed at ${minute(closeAt)}`,
-  "market.clarified": ({ text }, { actor, market }) => `${actor} clarified ${market}: "${text}"`,
+  "market.clarified": ({ text }, { actor, market }) =>
+    `${actor} clarified ${market}: "${text.trim().replace(/\s+/g, " ")}"`,
   "market.settled": ({ outcome, payouts, paid, houseResult }, { actor, market }) =>
     `${actor} settled ${market} as ${outcomeName(outcome)}: ${counted(payouts, "winner")} paid ${money(paid)}, house result ${money(houseResult)}`,
   "market.voided": ({ payoutsProcessed, refunded, fromTreasury }, { actor, market }) => {

@@ -27,7 +27,10 @@ type Sums = Pick<Holding, "sharesMicro" | "costMicro" | "feeMicro">;
 
 export const NOTHING_HELD: Sums = { sharesMicro: 0n, costMicro: 0n, feeMicro: 0n };
 
-/** A holding after a trade. The parts that a sale gives up are rounded down, so that the rest is never understated. */
+/**
+ * A holding after a trade. The parts that a sale gives up are rounded down, so that the rest is never understated. A sale
+ * from nothing, which only a forged record has, gives up nothing.
+ */
 export function afterTrade({ sharesMicro, costMicro, feeMicro }: Sums, trade: Traded): Sums {
   if (!trade.isSale)
     return {
@@ -35,9 +38,10 @@ export function afterTrade({ sharesMicro, costMicro, feeMicro }: Sums, trade: Tr
       costMicro: costMicro + trade.amountMicro,
       feeMicro: feeMicro + trade.feeMicro,
     };
+  const givenUp = (sum: bigint) => (sharesMicro === 0n ? 0n : (sum * trade.sharesMicro) / sharesMicro);
   return {
     sharesMicro: sharesMicro - trade.sharesMicro,
-    costMicro: costMicro - (costMicro * trade.sharesMicro) / sharesMicro,
-    feeMicro: feeMicro - (feeMicro * trade.sharesMicro) / sharesMicro,
+    costMicro: costMicro - givenUp(costMicro),
+    feeMicro: feeMicro - givenUp(feeMicro),
   };
 }

@@ -27,7 +27,7 @@ export interface Proposal extends Versioned {
   objections: number;
   decidedBy: string | null;
   decidedAt: number | null;
-  /** The result of its execution, JSON without secrets. */
+  /** The result of its execution, canonical JSON without secrets. */
   result: string | null;
 }
 

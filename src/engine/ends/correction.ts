@@ -17,6 +17,8 @@ interface CorrectMarket {
   reason: string;
   /** What the decision rests on, in words. */
   evidence?: string | undefined;
+  /** When it was proposed, if it waited: the time limit is that of the proposal. */
+  proposedAt?: number | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
 }
@@ -75,7 +77,7 @@ const correctNow: CommandKind<CorrectMarket, Corrected> = {
     requireCorrectable(
       requireMarket(draft, command.marketId).marketState,
       { to: command.outcome, correctionHours },
-      now,
+      command.proposedAt ?? now,
     );
     return correct(draft, command, now);
   },

@@ -27,7 +27,11 @@ export interface Remade {
 export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
   const { operation, oracle, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
-  const { command, ...rest } = await preparedFor(context, { id, input, oracle }, { ...caller, scopes: undefined });
+  const { command, ...rest } = await preparedFor(
+    context,
+    { id, input, oracle, proposal },
+    { ...caller, scopes: undefined },
+  );
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,
@@ -36,11 +40,15 @@ export async function remake(context: ServiceContext, proposal: Proposal, caller
   };
 }
 
-async function preparedFor(
-  context: ServiceContext,
-  { id, input, oracle }: { id: GovernedId; input: { [field: string]: Json }; oracle: Json | undefined },
-  caller: Caller,
-) {
+interface Asked {
+  id: GovernedId;
+  input: { [field: string]: Json };
+  /** Of the oracle's own proposal. */
+  oracle: Json | undefined;
+  proposal: Proposal;
+}
+
+async function preparedFor(context: ServiceContext, { id, input, oracle, proposal }: Asked, caller: Caller) {
   const decoded = <Id extends OperationId>(each: Id) => decodeInput(each, input) as Input<Id>;
   switch (id) {
     case "settleMarket": {
@@ -50,8 +58,10 @@ async function preparedFor(
     }
     case "voidMarket":
       return preparedVoid(decoded("voidMarket"));
-    case "correctMarket":
-      return preparedCorrection(decoded("correctMarket"));
+    case "correctMarket": {
+      const correction = preparedCorrection(decoded("correctMarket"));
+      return { ...correction, command: { ...correction.command, proposedAt: proposal.proposedAt } };
+    }
     case "approveWithdrawal":
       return preparedApproval(context, decoded("approveWithdrawal"), caller);
     case "creditWallet":

@@ -107,7 +107,7 @@ class Likeness {
     return (
       text
         .replace(new RegExp(this.#tenant, "gi"), "TENANT")
-        .replace(/\b(crd|mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
+        .replace(/\b(clr|crd|mkt|trd|wdr|sui)_[0-9a-f]{20,}/g, (id, kind: string) => this.#name(id, kind))
         // Before ids: one fingerprint in 256 begins as an id does.
         .replace(/\bfp:[0-9a-f]{8}\b/g, "FINGERPRINT")
         // The beginning of an id that tables print is a time.

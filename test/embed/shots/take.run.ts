@@ -41,6 +41,14 @@ async function prepare({ tenant }: Stage): Promise<void> {
   for (const user of ["usr_rival", "usr_restricted"]) await tenant.deposit(user, 500);
   await submit({ type: "restrictUser", traderId: "usr_restricted", restricted: true });
   await fillTenant(tenant, "usr_1");
+  for (const [id, text] of [
+    ["clr_1", "A flight around the Moon without a landing does not count."],
+    [
+      "clr_2",
+      "The walk counts from the moment at which a foot touches the ground.\nThe time at the landing site decides.",
+    ],
+  ] as const)
+    await submit({ type: "clarifyMarket", marketId: "mkt_shot_paused", id, text });
   await submit({ type: "suspendMarket", marketId: "mkt_shot_paused" });
   await submit({ type: "settleMarket", marketId: "mkt_shot_settled", outcome: "no" });
 }

@@ -26,7 +26,7 @@ export const marketDetail = is.object(
     resolutionRef: is.string,
     meta: is.anyObject,
   },
-  ["category", "createdAt", "outcome", "settledAt", "key"],
+  ["category", "createdAt", "outcome", "settledAt", "reason", "corrections", "key", "clarifications"],
 );
 export const levels = is.arrayOf(is.object({ price: is.price, size: is.number }));
 export const trade = {
