@@ -59,7 +59,7 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
 
 type Proposal = WireResult<"listProposals">["items"][number];
 
-/** Proposals that wait for an approval, for a person to execute them, or for their time. Only the last needs nobody. */
+/** Proposals that wait for an approval, for a person to execute them, or for their time. Those that wait for their time alone are only information. */
 export function waitingProposals(tenant: string, proposals: readonly Proposal[], now: number): Waiting[] {
   return proposals.map((proposal) => {
     const { proposalId, kind, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;

@@ -19,6 +19,7 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^audit accept-finding\b/, "the log of the examples holds nothing that the engine would not have decided"],
   [/^init (bern|zoe)\b/, "what it writes would be among the files of other examples"],
   [/^market correct\b/, "the tenant of the examples allows no corrections"],
+  [/^proposal (show|approve|reject|execute)\b/, "no change of the examples' tenant needs several actors"],
   [/--key desk\b/, "a test of its own runs it, with the value that `key create` printed"],
   [/^db restore monday/, "the handbook's restore, of an encrypted backup, is run"],
 ];
