@@ -8,7 +8,7 @@ import { Speech, useSpeech } from "./speech.ts";
 import { Router } from "./state/router.ts";
 import { useBrand } from "./state/use-brand.ts";
 import { Kept } from "./state/use-list.ts";
-import { useViewer } from "./state/viewer.ts";
+import { useViewer, type Viewer } from "./state/viewer.ts";
 import styles from "./styles/frame.css";
 import type { Wish } from "./ticket/draft.ts";
 import { CardView } from "./views/card-view.tsx";
@@ -25,17 +25,20 @@ function Frame({ first }: { first: FrameData }) {
   const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? "auto");
   const [brand, setBrand] = useState<Brand | null>(null);
   const [, redraw] = useState({});
-  const viewer = useViewer(first, {
-    onTheme(next: Theme) {
-      document.documentElement.dataset.theme = next;
-      setTheme(next);
-    },
-    onBrand: setBrand,
-    onWritten: checkWritten,
-    onUpdate: (shown) => router.show(shown),
-  });
+  const viewer: Viewer = {
+    ...useViewer(first, {
+      onTheme(next: Theme) {
+        document.documentElement.dataset.theme = next;
+        setTheme(next);
+      },
+      onBrand: setBrand,
+      onWritten: checkWritten,
+      onUpdate: (shown) => router.show(shown),
+    }),
+    renew: (ifOlderMs) => router.renew(ifOlderMs),
+  };
   const router = useMemo(() => new Router(first, viewer, () => redraw({})), []);
-  const { data, place, isLoading, trouble, renew } = router;
+  const { data, place, isLoading, trouble } = router;
   const branding = useBrand(first.theme, brand, viewer.bridge);
   const speaker = useMemo(
     () => speakerFor(data.locale, branding?.named(data.messages, data.locale) ?? data.messages),
@@ -61,14 +64,13 @@ function Frame({ first }: { first: FrameData }) {
                 market={data.market}
                 viewer={viewer}
                 theme={theme}
-                renew={renew}
                 wish={place.wish}
                 {...(place.from && { back: { view: place.from.view, go: () => router.back() } })}
               />
             ) : data.view === "card" && data.market ? (
-              <CardView market={data.market} viewer={viewer} renew={renew} open={open} />
+              <CardView market={data.market} viewer={viewer} open={open} />
             ) : data.view === "compare" && data.compared ? (
-              <CompareView pair={data.compared} viewer={viewer} theme={theme} renew={renew} open={open} />
+              <CompareView pair={data.compared} viewer={viewer} theme={theme} open={open} />
             ) : data.view === "portfolio" ? (
               <PortfolioView data={data} viewer={viewer} open={open} />
             ) : (

@@ -1,7 +1,26 @@
 import { nearest } from "../domain/nearest.ts";
+import type { EmbedOptions } from "./host/types.ts";
 
 /** What the page's author hears: what is wrong, and what helps. */
 type Advice = readonly [about: string, advice: unknown];
+
+/** Every option with its attribute; empty where the element has a property instead, or events. */
+const OPTIONS: Readonly<Record<keyof EmbedOptions, string>> = {
+  view: "view",
+  theme: "theme",
+  height: "height",
+  marketId: "market",
+  marketIds: "market",
+  autoHeight: "auto-height",
+  locale: "locale",
+  loading: "loading",
+  consent: "consent",
+  signIn: "",
+  brand: "",
+  getToken: "",
+  onEvent: "",
+  onAction: "",
+};
 
 /** A page may send anything, so the lines and the words in them have bounds. */
 const MOST_LINES = 20;
@@ -18,18 +37,16 @@ const RULES: Readonly<Record<string, (given: string) => Advice>> = {
  * @param wrong options with a value that is not theirs, each as it was given
  * @param options names that are no option
  * @param attributes of the element, which are not among the widget's
- * @param known the options with their attributes; empty where the element has a property instead
  */
 export function adviceOn(
   wrong: readonly (readonly [name: string, given: string])[],
   options: readonly string[],
   attributes: readonly string[],
-  known: Readonly<Record<string, string>>,
 ): readonly Advice[] {
   const lines = [
     ...wrong.map(([name, given]) => RULES[name]?.(given)),
-    ...options.map((name) => adviceOnOption(name, Object.keys(known))),
-    ...attributes.map((name) => adviceOnAttribute(name, known)),
+    ...options.map((name) => adviceOnOption(name, Object.keys(OPTIONS))),
+    ...attributes.map((name) => adviceOnAttribute(name, OPTIONS)),
   ];
   return lines.filter((line) => line !== undefined).slice(0, MOST_LINES);
 }

@@ -1,26 +1,11 @@
-import type { EmbedOptions } from "./host/types.ts";
 import { tellOnce } from "./host/warn.ts";
 import { MAX_HEIGHT, MIN_HEIGHT, type Written } from "./protocol.ts";
 
-/** Every option with its attribute; empty where the element has a property instead, or events. */
-const OPTIONS: Readonly<Record<keyof EmbedOptions, string>> = {
-  view: "view",
-  theme: "theme",
-  height: "height",
-  marketId: "market",
-  marketIds: "market",
-  autoHeight: "auto-height",
-  locale: "locale",
-  loading: "loading",
-  consent: "consent",
-  signIn: "",
-  brand: "",
-  getToken: "",
-  onEvent: "",
-  onAction: "",
-};
-/** Attributes that the loader and most pages set. */
-const USUAL = [...Object.values(OPTIONS), "class", "id", "style"];
+/** Every option. */
+const OPTIONS =
+  /^(view|theme|height|marketIds?|autoHeight|locale|loading|consent|signIn|brand|getToken|onEvent|onAction)$/;
+/** The element's attributes, and those that the loader and most pages set. */
+const USUAL = /^(view|theme|height|market|auto-height|locale|loading|consent|class|id|style)$/;
 /** How an option without a value is sent. */
 const UNSTATED = ["undefined", "null"];
 
@@ -33,12 +18,12 @@ export function checkWritten([names, tag, attributes, height, loading]: Written)
   const wrong: [name: string, given: string][] = [];
   if (!UNSTATED.includes(height) && !(heightPx >= MIN_HEIGHT && heightPx <= MAX_HEIGHT)) wrong.push(["height", height]);
   if (![...UNSTATED, "lazy", "eager"].includes(loading)) wrong.push(["loading", loading]);
-  const options = names.filter((name) => !Object.hasOwn(OPTIONS, name));
-  const strange = tag === "prediction-market" ? attributes.filter((name) => !USUAL.includes(name)) : [];
+  const options = names.filter((name) => !OPTIONS.test(name));
+  const strange = tag === "prediction-market" ? attributes.filter((name) => !USUAL.test(name)) : [];
   if (wrong.length + options.length + strange.length === 0) return;
   import("./written-advice.ts").then(
     ({ adviceOn }) => {
-      for (const [about, advice] of adviceOn(wrong, options, strange, OPTIONS)) tellOnce("warn", about, advice);
+      for (const [about, advice] of adviceOn(wrong, options, strange)) tellOnce("warn", about, advice);
     },
     () => {},
   );

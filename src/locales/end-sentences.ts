@@ -1,14 +1,10 @@
 import type { OutcomeShape } from "../domain/market/outcome.ts";
 import { decimalIn } from "./exact-numbers.ts";
-import type { MessageKey } from "./messages.ts";
 import { outcomeSaid, wonBy } from "./outcome-words.ts";
+import { piecesOf, type Sentence, type SentencePiece } from "./sentence-pieces.ts";
 import type { Speaker } from "./speaker.ts";
 
 type Outcome = OutcomeShape<number>;
-
-/** Part of a sentence: text, a time that each reader sees in a zone of their own, or an operator's words. */
-export type SentencePiece = string | { at: string } | { quote: string };
-export type Sentence = readonly SentencePiece[];
 
 /** A market's end, as its detail states it. */
 export interface MarketEnd {
@@ -27,7 +23,7 @@ export function endSentences(speaker: Speaker, { outcome, settledAt, reason, cor
     // The reason of a void that was corrected is that of the correction.
     firstSentence(speaker, first, { at: settledAt }, corrections.length === 0 ? reason : null),
     ...corrections.map(({ from, to, at, reason: quote }) =>
-      pieces(speaker, "end.corrected", {
+      piecesOf(speaker, "end.corrected", {
         ...{ time: { at }, reason: { quote } },
         ...{ from: outcomeSaid(speaker, from), to: outcomeSaid(speaker, to) },
       }),
@@ -37,8 +33,8 @@ export function endSentences(speaker: Speaker, { outcome, settledAt, reason, cor
 
 /** The value that decided where a feed gave it, else the last chance before the end. */
 export function lastValue(speaker: Speaker, { yesPrice }: { yesPrice: number }, value: string | undefined): Sentence {
-  if (value !== undefined) return pieces(speaker, "end.value", { value: decimalIn(speaker.locale, value) });
-  return pieces(speaker, "end.chance", { chance: speaker.chance(yesPrice) });
+  if (value !== undefined) return piecesOf(speaker, "end.value", { value: decimalIn(speaker.locale, value) });
+  return piecesOf(speaker, "end.chance", { chance: speaker.chance(yesPrice) });
 }
 
 /** Whether a name of its outcome does not say enough: no side won, or the outcome was corrected. */
@@ -49,14 +45,10 @@ export function needsSentences({ outcome, corrections }: Pick<MarketEnd, "outcom
 function firstSentence(speaker: Speaker, outcome: Outcome, time: SentencePiece, reason: string | null): Sentence {
   if (outcome === "void")
     return reason === null
-      ? pieces(speaker, "end.voided", { time })
-      : pieces(speaker, "end.voidedFor", { time, reason: { quote: reason } });
+      ? piecesOf(speaker, "end.voided", { time })
+      : piecesOf(speaker, "end.voidedFor", { time, reason: { quote: reason } });
   const said = outcomeSaid(speaker, outcome);
   return wonBy(outcome)
-    ? pieces(speaker, "end.won", { time, side: said })
-    : pieces(speaker, "end.split", { time, outcome: said });
-}
-
-function pieces(speaker: Speaker, key: MessageKey, values: Readonly<Record<string, SentencePiece>>): Sentence {
-  return speaker.compose<SentencePiece>(key, values).filter((piece) => piece !== "");
+    ? piecesOf(speaker, "end.won", { time, side: said })
+    : piecesOf(speaker, "end.split", { time, outcome: said });
 }

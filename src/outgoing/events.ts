@@ -13,6 +13,7 @@ import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
 import type { FollowedEntry } from "../queries/stream.ts";
 import { holdAgainst } from "../services/answers.ts";
 import { recordedFillView } from "../services/markets/fill-view.ts";
+import { proposalEventOf } from "./proposal-events.ts";
 
 /** An event's identity, which never changes. */
 export interface EventName {
@@ -65,7 +66,8 @@ export function anchorEvent(entry: FollowedEntry, data: WebhookData["audit.ancho
 
 /** The market of an entry, whose question its events include. */
 export function marketOf({ content }: FollowedEntry): string | undefined {
-  return content && "marketId" in content.payload ? String(content.payload.marketId) : undefined;
+  if (!content || !("marketId" in content.payload)) return undefined;
+  return content.payload.marketId === undefined ? undefined : String(content.payload.marketId);
 }
 
 /**
@@ -137,6 +139,12 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
       const correction = { status: "settled", ...change, ...sums } as const;
       return [{ id, type: "market.corrected", data: () => ({ ...market(content.payload), ...correction }) }];
     }
+    case "proposal.created":
+    case "proposal.approved":
+    case "proposal.objected":
+    case "proposal.rejected":
+    case "proposal.executed":
+      return [{ id, ...proposalEventOf(content, { sequence, question }) }];
     case "wallet.credited": {
       const { userId, amount, provider, txRef, cause } = content.payload;
       const credit = { sequence, userId, amount: Number(amount), provider, txRef, cause };

@@ -3,6 +3,7 @@ import { inOrderOf } from "../contract/encode.ts";
 import { type StreamEvents, streamEvents } from "../contract/resources/stream.ts";
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
+import type { ProposalStep } from "../domain/audit/market-shapes.ts";
 import { pricesOf, statusAt } from "../domain/market/market.ts";
 import { outcomeShown } from "../domain/market/outcome.ts";
 import { roundPrice } from "../domain/money.ts";
@@ -36,7 +37,7 @@ export async function readBeginning(sql: ReadSql, ids: readonly string[] | undef
 /** An event of a market in wire form. */
 export type LiveEvent = {
   [Name in keyof StreamEvents]: { name: Name; marketId: string; data: StreamEvents[Name]; userId?: string };
-}["price" | "trade" | "market" | "clarification" | "fill"];
+}["price" | "trade" | "market" | "clarification" | "proposal" | "fill"];
 
 /** The market events of an audit entry; none for entries that concern only operators. */
 export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
@@ -59,6 +60,14 @@ export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
       const { marketId, id, text } = content.payload;
       return [{ name: "clarification", marketId, data: { marketId, id, text, ts } }];
     }
+    case "proposal.created":
+    case "proposal.approved":
+    case "proposal.objected":
+      return proposalEvent(content.payload, { status: "pending", ts });
+    case "proposal.rejected":
+      return proposalEvent(content.payload, { status: "rejected", ts });
+    case "proposal.executed":
+      return proposalEvent(content.payload, { status: "executed", ts });
     default:
       return [];
   }
@@ -66,6 +75,16 @@ export function liveEventsOf({ content, ts }: FollowedEntry): LiveEvent[] {
 
 function marketEvent({ marketId }: { marketId: string }, state: Omit<StreamEvents["market"], "marketId">): LiveEvent[] {
   return [{ name: "market", marketId, data: { marketId, ...state } }];
+}
+
+/** None for a proposal that is not about a market. */
+function proposalEvent(
+  { marketId, proposalId, kind, outcome, finalAt }: ProposalStep,
+  { status, ts }: Pick<StreamEvents["proposal"], "status" | "ts">,
+): LiveEvent[] {
+  if (marketId === undefined || outcome === undefined) return [];
+  const data = { marketId, proposalId, kind, outcome: outcomeShown(outcome), status, finalAt, ts };
+  return [{ name: "proposal", marketId, data }];
 }
 
 function tradeEvents(payload: AuditPayloads["trade.executed"], ts: string): LiveEvent[] {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tellUser } from "../../src/app/story/tell-story.ts";
 import { reportHouse } from "../../src/cli/commands/report.ts";
 import { userPortfolio } from "../../src/cli/commands/user.ts";
 import { marketShow } from "../../src/cli/market/market.ts";
@@ -127,6 +128,23 @@ describe("voiding and correcting on the command line", () => {
     expect(portfolio.stdout).toContain("of Will it pay?: void, paid back 20.00");
     const report = await run((io) => reportHouse.run({}, api, io), { format: "table" });
     expect(report.stderr).toMatch(/voided markets? paid \d+ positions back/);
+  });
+
+  test("a user's story tells what a fraction, a correction and a void paid, and what was taken back", async () => {
+    const paidOf = async (id: string) => (await api.previewSettlement({ id, outcome: "yes=0.4" })).totalUsd;
+    const [voided, settled] = [await traded(), await traded()];
+    const paid = await paidOf(settled);
+    await api.settleMarket({ marketId: settled, outcome: { yes: 0.4 } });
+    await api.correctMarket({ id: settled, outcome: "no", reason: REASON });
+    await api.voidMarket({ id: voided, reason: REASON });
+    const { lines } = await tellUser("acme", "ann", api);
+    const told = lines.filter(({ kind }) => kind === "payout").slice(-3);
+    expect(told.map(({ amountUsd }) => amountUsd)).toEqual([paid, -paid, 20]);
+    expect(told.map(({ sentence }) => sentence)).toEqual([
+      expect.stringMatching(/^ann was paid \$[\d.]+ for [\d.]+ Yes at 0\.4 of 'Will it pay\?'$/),
+      `ann had to give back $${paid} when 'Will it pay?' was corrected from Yes at 0.4 to No`,
+      "ann was refunded $20, the cost of its shares of 'Will it pay?' with $0.2 of fees",
+    ]);
   });
 
   test("a fraction is previewed and settled with what each share is paid", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { CATALOGUES } from "../../src/locales/catalogues.ts";
-import { endSentences, type MarketEnd, needsSentences, type Sentence } from "../../src/locales/end-sentences.ts";
+import { endSentences, type MarketEnd, needsSentences } from "../../src/locales/end-sentences.ts";
 import { outcomeSaid } from "../../src/locales/outcome-words.ts";
+import type { Sentence } from "../../src/locales/sentence-pieces.ts";
 import { speakerFor } from "../../src/locales/speaker.ts";
 
 const LOCALES = Object.keys(CATALOGUES) as (keyof typeof CATALOGUES)[];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import {
   type WebhookEventType,
   webhookBodies,
@@ -29,6 +30,12 @@ const FIELD_ORDER: Record<WebhookEventType, string> = {
   "market.voided":
     "sequence marketId question status settledAt reason payoutsProcessed refunded fromFees fromTreasury toTreasury",
   "market.corrected": "sequence marketId question status from outcome correctedAt reason takenBack receivables paid",
+  "proposal.created":
+    "sequence proposalId kind status marketId question outcome finalAt reason evidence approvalsNeeded",
+  "proposal.approved": "sequence proposalId kind status marketId question outcome finalAt approvals approvalsNeeded",
+  "proposal.objected": "sequence proposalId kind status marketId question outcome finalAt userId reason objections",
+  "proposal.rejected": "sequence proposalId kind status marketId question outcome finalAt reason",
+  "proposal.executed": "sequence proposalId kind status marketId question outcome finalAt",
   "wallet.credited": "sequence userId amount provider txRef cause",
   "kyc.updated": "sequence userId status provider verifiedAt jurisdiction",
   "user.notified": "sequence userId kind reason",
@@ -71,9 +78,20 @@ beforeAll(async () => {
   await tenant.api().correctMarket({ id: marketId, outcome: { yes: 0.4 }, reason: "The final report" });
   const voidedId = await tenant.market();
   await tenant.api().voidMarket({ id: voidedId, reason: "The match was called off" });
+  const judgedId = await tenant.market({ resolution: { approvals: 2 } });
+  await tenant.api("usr_1").placeTrade({ marketId: judgedId, selection: { side: "no" }, amount: 10 });
+  const proposed = async (answer: Promise<object>) => (await answer) as { proposalId: string };
+  const rejected = await proposed(
+    tenant.api().settleMarket({ marketId: judgedId, outcome: { yes: 0.25 }, evidence: "A draw" }),
+  );
+  await tenant.api("usr_1").objectToProposal({ id: judgedId, reason: "It was no draw" });
+  await tenant.api().rejectProposal({ id: rejected.proposalId, reason: "It was no draw" });
+  const voided = await proposed(tenant.api().voidMarket({ id: judgedId, reason: "Nobody knows" }));
+  const other = localApi(services.handlers, { actor: "admin:eve" });
+  await other.approveProposal({ id: voided.proposalId });
   entries = await readEntriesAfter(tenant.sql, { after: 0n, limit: 500 }, services.isSealed);
   events = entries.flatMap((entry) =>
-    outgoingEventsOf(entry, [marketId, voidedId].includes(marketOf(entry) ?? "") ? QUESTION : ""),
+    outgoingEventsOf(entry, [marketId, voidedId, judgedId].includes(marketOf(entry) ?? "") ? QUESTION : ""),
   );
 });
 afterAll(() => tenant.close());
@@ -129,6 +147,28 @@ describe("events derived from the log", () => {
     const payload = { ...settled.content.payload, paid: "49999999998.999999" };
     const [event] = outgoingEventsOf({ ...settled, content: { type: "market.settled", payload } }, QUESTION);
     expect(event && bodyOf(event)).toContain('"paid":49999999998.999999}');
+  });
+
+  test("tell each step of a proposal: its market, its outcome, and who objects and why", () => {
+    const named = { question: QUESTION, marketId: expect.any(String), finalAt: expect.stringMatching(/Z$/) };
+    expect(find("proposal.created").map(({ data }) => data)).toEqual([
+      expect.objectContaining({
+        ...named,
+        kind: "settle",
+        outcome: { yes: 0.25 },
+        evidence: "A draw",
+        approvalsNeeded: 2,
+      }),
+      expect.objectContaining({ ...named, kind: "void", outcome: "void", reason: "Nobody knows", status: "pending" }),
+    ]);
+    expect(find("proposal.objected")[0]?.data).toMatchObject({
+      userId: "usr_1",
+      reason: "It was no draw",
+      objections: 1,
+    });
+    expect(find("proposal.rejected")[0]?.data).toMatchObject({ status: "rejected", reason: "It was no draw" });
+    expect(find("proposal.approved")[0]?.data).toMatchObject({ status: "pending", approvals: 2, approvalsNeeded: 2 });
+    expect(find("proposal.executed")[0]?.data).toMatchObject({ ...named, kind: "void", status: "executed" });
   });
 
   test("tell a sale as one, with what it realised", () => {

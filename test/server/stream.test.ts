@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, Socket } from "node:net";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
+import { localApi } from "../../src/client/local-api.ts";
 import { streamEvents } from "../../src/contract/resources/stream.ts";
 import { EventStream, formatEvent } from "../../src/server/streams/event-stream.ts";
 import { AuditTail } from "../../src/services/audit/audit-tail.ts";
@@ -75,6 +76,8 @@ async function watch(query = "", headers: Record<string, string> = {}, url = ten
   await until(1);
   return { events, comments, until, stop, ended: reading, response };
 }
+
+const api = (actor: string) => localApi(tenant.services.handlers, { actor });
 
 let trades = 0;
 const trade = (traderId: string, marketId = "m1") =>
@@ -150,6 +153,29 @@ describe("a stream", () => {
       { marketId: "m1", id: "c1", text: command.text, ts: expect.stringMatching(/Z$/) },
     ]);
     expect(z.safeParse(streamEvents.clarification, data).error).toBeUndefined();
+  });
+
+  test("tells each step of a proposal about a market, and nothing of other proposals", async () => {
+    await tenant.openMarket("m_judged", { resolution: { holdHours: 0, approvals: 2 } });
+    const stream = await watch("?markets=m_judged");
+    const proposed = await api("admin:ops").settleMarket({ marketId: "m_judged", outcome: { yes: 0.4 } });
+    const { proposalId } = proposed as unknown as { proposalId: string };
+    await api("admin:ops").rejectProposal({ id: proposalId, reason: "Wrong" });
+    const again = await api("admin:ops").voidMarket({ id: "m_judged", reason: "It broke" });
+    await api("admin:eve").approveProposal({ id: (again as unknown as { proposalId: string }).proposalId });
+    await stream.until(8);
+    const told = stream.events.filter(({ event }) => event === "proposal").map(({ data }) => data);
+    for (const data of told) expect(z.safeParse(streamEvents.proposal, data).error).toBeUndefined();
+    const time = expect.stringMatching(/Z$/);
+    const named = { marketId: "m_judged", finalAt: time, ts: time };
+    expect(told.map(({ proposalId: _, ...rest }) => rest)).toEqual([
+      { ...named, kind: "settle", outcome: { yes: 0.4 }, status: "pending" },
+      { ...named, kind: "settle", outcome: { yes: 0.4 }, status: "rejected" },
+      { ...named, kind: "void", outcome: "void", status: "pending" },
+      { ...named, kind: "void", outcome: "void", status: "pending" },
+      { ...named, kind: "void", outcome: "void", status: "executed" },
+    ]);
+    expect(told[0]).toHaveProperty("proposalId", proposalId);
   });
 
   test("may be of some markets only", async () => {

@@ -2,8 +2,8 @@ import type { CurveSteps } from "../../domain/embed/curve-steps.ts";
 import type { FaultCode } from "../../domain/fault.ts";
 import type { MarketKind } from "../../domain/market/market.ts";
 import type { StatedTheme } from "../../domain/theme/stated-theme.ts";
-import type { Sentence } from "../../locales/end-sentences.ts";
 import type { Messages } from "../../locales/messages.ts";
+import type { Sentence } from "../../locales/sentence-pieces.ts";
 import type { SourceLink } from "../../locales/source-sentence.ts";
 import type { WireResult } from "../operations.ts";
 
@@ -74,8 +74,19 @@ export interface FrameMarket {
    * does not say.
    */
   ended?: readonly Sentence[] | undefined;
+  /** The proposal about its end that waits; set for the view `market`. */
+  proposal?: FrameProposal | undefined;
   /** How the market is priced, so that the page can quote with the engine's own maths. */
   terms: { kind: MarketKind; p0Ppm: number; fundMicro: string; yesMicro: string; noMicro: string };
+}
+
+/** A proposal in the view's language. */
+export interface FrameProposal {
+  id: string;
+  marketId: string;
+  said: readonly Sentence[];
+  /** Of the form by which a user objects, by name, and of refusals by code. */
+  words: Readonly<Record<string, string>>;
 }
 
 /** Data in the demo's playground page. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { STREAM_MARKETS } from "../constants.ts";
 import { type Operation, operationsUnder } from "../operation.ts";
 import { MarketId, MarketStatus, Outcome, Price, Timestamp } from "../scalars.ts";
+import { ProposalId, ProposalKind, ProposalState } from "./ends/proposals.ts";
 import { Clarification } from "./markets.ts";
 import { fillFields } from "./trading.ts";
 
@@ -47,6 +48,20 @@ export const streamEvents = {
   clarification: z
     .object({ marketId: MarketId, id: Clarification.shape.id, text: Clarification.shape.text, ts })
     .meta({ id: "ClarificationEvent", description: "A text was added to a market's rules." }),
+  proposal: z
+    .object({
+      marketId: MarketId,
+      proposalId: ProposalId,
+      kind: ProposalKind,
+      outcome: Outcome,
+      status: ProposalState,
+      finalAt: Timestamp.describe("The earliest time of its execution."),
+      ts,
+    })
+    .meta({
+      id: "ProposalEvent",
+      description: "An end or correction of a market was proposed, approved, objected to, rejected or executed.",
+    }),
   fill: z
     .object({ tradeId: z.string().describe("The trade's id."), marketId, side, amount, fee, shares, yesPriceAfter, ts })
     .meta({ id: "FillEvent", description: "The authenticated user's own trade." }),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MarketId, MarketKind, Outcome, Price, Question, SettledOutcome, Timestamp, Usd, UserId } from "../scalars.ts";
+import { ProposalId, ProposalKind, ProposalState } from "./ends/proposals.ts";
 import { fillFields, HedgeRef, NumericOutcome } from "./trading.ts";
 
 /** `v2` (Standard Webhooks) signs the time too; `any` also accepts the older `X-Signature`. */
@@ -105,6 +106,51 @@ const MarketCorrected = z
   })
   .meta({ id: "MarketCorrectedData", description: "A settled market got another outcome." });
 
+const proposal = {
+  sequence,
+  proposalId: ProposalId,
+  kind: ProposalKind,
+  status: ProposalState.describe("The proposal's state after this event."),
+  marketId: MarketId.optional().describe("The market whose end or correction is proposed; absent for other kinds."),
+  question: Question.optional().describe("The market's question."),
+  outcome: Outcome.optional().describe("The outcome that it would give the market."),
+  finalAt: Timestamp.describe("The earliest time of its execution."),
+};
+const approvalsNeeded = z.number().int().min(1).describe("How many actors must agree, the proposer among them.");
+const ProposalCreated = z
+  .object({
+    ...proposal,
+    reason: z.string().optional().describe("Why, as the proposer wrote it."),
+    evidence: z.json().optional().describe("What the decision rests on."),
+    approvalsNeeded,
+  })
+  .meta({ id: "ProposalCreatedData", description: "A change waits for other actors, for its time, or for both." });
+const ProposalApproved = z
+  .object({
+    ...proposal,
+    approvals: z.number().int().min(1).describe("How many actors agree now."),
+    approvalsNeeded,
+  })
+  .meta({ id: "ProposalApprovedData", description: "Another actor agreed to a proposal." });
+const ProposalObjected = z
+  .object({
+    ...proposal,
+    userId: UserId,
+    reason: z.string().describe("Why, as the user wrote it."),
+    objections: z.number().int().min(1).describe("How many users object now."),
+  })
+  .meta({ id: "ProposalObjectedData", description: "A user objected: only a person can execute the proposal now." });
+const ProposalRejected = z
+  .object({
+    ...proposal,
+    reason: z.string().describe("Why, as the operator wrote it."),
+  })
+  .meta({ id: "ProposalRejectedData", description: "A proposal ended without its work." });
+const ProposalExecuted = z.object(proposal).meta({
+  id: "ProposalExecutedData",
+  description: "A proposal was executed; events before this one say what it did.",
+});
+
 const WalletCredited = z
   .object({
     sequence,
@@ -174,6 +220,11 @@ export const webhookEvents = {
   "market.voided": MarketVoided,
   "market.corrected": MarketCorrected,
   "market.clarified": MarketClarified,
+  "proposal.created": ProposalCreated,
+  "proposal.approved": ProposalApproved,
+  "proposal.objected": ProposalObjected,
+  "proposal.rejected": ProposalRejected,
+  "proposal.executed": ProposalExecuted,
   "wallet.credited": WalletCredited,
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,

@@ -93,22 +93,22 @@ export type ProposalStep = {
   kind: ProposalKind;
   /** Of a market's end or correction. */
   marketId?: string | undefined;
+  /** The outcome that it would give the market. */
+  outcome?: OutcomeShape<string> | undefined;
+  /** The earliest time of its execution. */
+  finalAt: string;
 };
 
 /** A command that waits. */
 export type CreatedProposal = ProposalStep & {
   /** What it is about; of one subject, one proposal waits at most. */
   subject: string;
-  /** The outcome that it would give the market. */
-  outcome?: OutcomeShape<string> | undefined;
   /** Why, as the proposer wrote it. */
   reason?: string | undefined;
   /** What the decision rests on. */
   evidence?: Json | undefined;
   /** The operation and its input, which it would carry out. */
   request: Json;
-  /** The earliest time of its execution. */
-  finalAt: string;
   /** How many actors must agree, its own among them. */
   approvalsNeeded: number;
 };

@@ -227,12 +227,12 @@ export class Router {
   }
 
   /** Reads what is shown again, if it was read longer ago: a little later, as all readers of a market hear of its end at once. */
-  renew = (ifOlderMs = 0): void => {
+  renew(ifOlderMs = 0): void {
     const place = this.#place;
     if (performance.now() - this.#memory.readAtMs < ifOlderMs) return;
     clearTimeout(this.#renewal);
     this.#renewal = setTimeout(() => this.#renew(place), Math.random() * SPREAD_MS);
-  };
+  }
 
   async #renew(place: HistoryEntry): Promise<void> {
     const isWanted = (): boolean => this.#place === place;

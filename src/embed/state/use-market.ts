@@ -28,11 +28,8 @@ export interface LiveMarket extends Liveness {
   points: readonly Point[];
 }
 
-/** Reads what is shown again. @param ifOlderMs only if it was read longer ago, in milliseconds */
-export type Renew = (ifOlderMs?: number) => void;
-
 /** A market as it was read, kept up to date by the stream; words about it come by reading it again. */
-export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer, renew: Renew): LiveMarket {
+export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -44,7 +41,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
   const [volume, setVolume] = useState(detail.volume);
   const [points, setPoints] = useState<Point[]>(() => pointsOf(history).map(([t, yes]) => ({ t, yes })));
   const pool = useMemo(() => poolAt(mechanism, opening, yesPrice), [mechanism, opening, yesPrice]);
-  const { api, refresh } = viewer;
+  const { api, refresh, renew } = viewer;
 
   const liveness = useLive(viewer, [detail.id], ({ event, data }) => {
     if (event === "snapshot") {
@@ -61,7 +58,7 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(data.yesPrice);
       setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
     } else if (event === "trade") setVolume((before) => before + data.amount);
-    else if (event === "clarification") renew();
+    else if (event === "clarification" || event === "proposal") renew();
     else if (event === "market") {
       setStatus(data.status);
       if (data.outcome) setOutcome(data.outcome);

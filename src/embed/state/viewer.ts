@@ -28,6 +28,8 @@ export interface Viewer {
   problem: Words | undefined;
   /** Reads the portfolio again: something was bought, or settled. */
   refresh(): Promise<void>;
+  /** Reads what is shown again. @param ifOlderMs only if it was read longer ago, in milliseconds */
+  renew(ifOlderMs?: number): void;
   /** Called when the server refuses the token: tells the page around, goes on without it, and asks for another. */
   dropToken(): void;
 }
@@ -56,7 +58,7 @@ interface Reading {
 }
 
 /** The token comes by message and is kept in memory only, by the `Api`. */
-export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Viewer {
+export function useViewer(data: FrameData, host: Omit<BridgeHandlers, "onToken">): Omit<Viewer, "renew"> {
   // One for as long as the document lives, whatever it shows.
   const api = useMemo(() => new Api(data), []);
   const [settled, setSettled] = useState(false);

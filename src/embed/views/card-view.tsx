@@ -1,7 +1,7 @@
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { SIDES } from "../../domain/market/pool.ts";
 import { useSpeech } from "../speech.ts";
-import { type Renew, useMarket, useServerTime } from "../state/use-market.ts";
+import { useMarket, useServerTime } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Sparkline } from "./market-card.tsx";
@@ -14,16 +14,15 @@ const SPARK_POINTS = 42;
 export interface CardViewProps {
   market: FrameMarket;
   viewer: Viewer;
-  renew: Renew;
   /** Opens the market with a side chosen. */
   open(marketId: string, wish?: Wish): void;
 }
 
 /** The odds of one market, and its two sides as the ways into it. */
-export function CardView({ market, viewer, renew, open }: CardViewProps) {
+export function CardView({ market, viewer, open }: CardViewProps) {
   const { detail } = market;
   const { say, chance } = useSpeech();
-  const state = useMarket(market, viewer, renew);
+  const state = useMarket(market, viewer);
   const left = Date.parse(detail.closeAt) - useServerTime(viewer.api.clock, detail.closeAt);
   const status = statusShown(state.status, left);
   const price = { yes: state.yesPrice, no: 1 - state.yesPrice };

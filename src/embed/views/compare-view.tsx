@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { FrameMarket } from "../../contract/resources/embed.ts";
 import { type Range, reachingNow, summaryOf, within } from "../chart/curve.ts";
 import { useSpeech } from "../speech.ts";
-import { type LiveMarket, type Renew, useMarket, useServerTime } from "../state/use-market.ts";
+import { type LiveMarket, useMarket, useServerTime } from "../state/use-market.ts";
 import { usePlot } from "../state/use-plot.ts";
 import type { Viewer } from "../state/viewer.ts";
 import { Ranges } from "./chart.tsx";
@@ -16,15 +16,14 @@ export interface CompareViewProps {
   pair: readonly [FrameMarket, FrameMarket];
   viewer: Viewer;
   theme: string;
-  renew: Renew;
   open(marketId: string): void;
 }
 
 /** The chances of two markets side by side, and their curves on one pair of axes. */
-export function CompareView({ pair: [first, second], viewer, theme, renew, open }: CompareViewProps) {
+export function CompareView({ pair: [first, second], viewer, theme, open }: CompareViewProps) {
   const speaker = useSpeech();
   const { say, axisTime, percent } = speaker;
-  const states = [useMarket(first, viewer, renew), useMarket(second, viewer, renew)] as const;
+  const states = [useMarket(first, viewer), useMarket(second, viewer)] as const;
   const now = useServerTime(viewer.api.clock, first.detail.closeAt);
   const [range, setRange] = useState<Range>("range-all");
   const curves = useMemo(

@@ -1,11 +1,12 @@
 import type { FrameData, FrameMarket } from "../../contract/resources/embed.ts";
 import { useSpeech } from "../speech.ts";
-import { type Renew, useMarket, useServerTime } from "../state/use-market.ts";
+import { useMarket, useServerTime } from "../state/use-market.ts";
 import type { Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { Chart } from "./chart.tsx";
 import { Closes, Facts, Result } from "./market-facts.tsx";
 import { Headline, MarketState, statusShown } from "./market-head.tsx";
+import { Proposal } from "./proposal.tsx";
 import { Trading } from "./trading.tsx";
 
 export interface MarketViewProps {
@@ -13,8 +14,6 @@ export interface MarketViewProps {
   market: FrameMarket;
   viewer: Viewer;
   theme: string;
-  /** Reads the data again. */
-  renew: Renew;
   /** What the reader chose on the way here. */
   wish?: Wish | undefined;
   /** The view that the reader came from; none when the frame began with this market. */
@@ -22,12 +21,12 @@ export interface MarketViewProps {
 }
 
 /** One market: its question, price, curve, ticket and rules. */
-export function MarketView({ data, market, viewer, theme, renew, wish, back }: MarketViewProps) {
+export function MarketView({ data, market, viewer, theme, wish, back }: MarketViewProps) {
   const { detail } = market;
   const { api, portfolio } = viewer;
   const { say, volume } = useSpeech();
   const now = useServerTime(api.clock, detail.closeAt);
-  const state = useMarket(market, viewer, renew);
+  const state = useMarket(market, viewer);
   const left = Date.parse(detail.closeAt) - now;
   const status = statusShown(state.status, left);
   const { settledAt } = detail;
@@ -53,6 +52,7 @@ export function MarketView({ data, market, viewer, theme, renew, wish, back }: M
         now={settledAt ? Date.parse(settledAt) : now}
         isSettled={status === "settled"}
       />
+      <Proposal market={market} viewer={viewer} />
       <Trading data={data} viewer={viewer} marketId={detail.id} market={state} isOpen={status === "open"} wish={wish} />
       {status !== "open" && <Rest {...{ status, market, portfolio }} />}
       <Facts market={market} />

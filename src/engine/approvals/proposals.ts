@@ -1,4 +1,5 @@
 import type { Json } from "../../domain/audit/audit-link.ts";
+import type { ProposalStep } from "../../domain/audit/market-shapes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";
 import { type Outcome, outcomeOnRecord } from "../../domain/market/outcome.ts";
@@ -105,11 +106,9 @@ function propose(draft: Draft, of: Asked & About & { kind: ProposalKind; terms: 
   draft.record("proposal.created", {
     ...namedProposal(proposal),
     subject,
-    outcome: outcome === null ? undefined : outcomeOnRecord(outcome),
     reason: reason ?? undefined,
     evidence: evidence === null ? undefined : (JSON.parse(evidence) as Json),
     request: JSON.parse(request) as Json,
-    finalAt: new Date(proposal.finalAt).toISOString(),
     approvalsNeeded: proposal.approvalsNeeded,
   });
   if (marketId !== null && kind !== "correct") suspendWhile(draft, marketId, now);
@@ -129,11 +128,11 @@ export function putProposal(draft: Draft, proposal: Proposal): void {
   draft.put("waitingProposal", proposal.subject, proposal);
 }
 
-/** The fields by which each entry of a proposal names it. */
-export function namedProposal({ id, kind, marketId }: Proposal): {
-  proposalId: string;
-  kind: ProposalKind;
-  marketId: string | undefined;
-} {
-  return { proposalId: id, kind, marketId: marketId ?? undefined };
+/** What each entry of a proposal says of it. */
+export function namedProposal({ id, kind, marketId, outcome, finalAt }: Proposal): ProposalStep {
+  return {
+    ...{ proposalId: id, kind, marketId: marketId ?? undefined },
+    outcome: outcome === null ? undefined : outcomeOnRecord(outcome),
+    finalAt: new Date(finalAt).toISOString(),
+  };
 }

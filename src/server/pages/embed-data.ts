@@ -9,12 +9,14 @@ import { DAY_MS } from "../../domain/time/units.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import type { Pool } from "../../postgres/pool.ts";
 import { findFinalValue, listLatestTrades, listRecentPrices } from "../../queries/markets/market-views.ts";
+import { lastProposalOf } from "../../queries/proposals.ts";
 import { encodeResult } from "../../services/answers.ts";
 import { loadPolicy } from "../../services/configuration/policy.ts";
 import type { Cursors } from "../../services/cursor.ts";
 import { decodeInput, withDatabaseFaults } from "../../services/invoke.ts";
 import { loadTrending, readHistory, requireMarket } from "../../services/markets/market-views.ts";
 import { loadPage, marketDetail, pageName } from "../../services/markets/markets.ts";
+import { marketProposalView } from "../../services/proposals/proposal-view.ts";
 import { POLICY } from "../../services/views/touched.ts";
 import type { Loaded, Views } from "../../services/views/views.ts";
 
@@ -49,6 +51,8 @@ interface Question {
 export interface ReadMarket extends Pick<FrameMarket, "detail" | "history" | "terms"> {
   /** The value of the feed that settled the market, as a decimal. */
   finalValue: string | undefined;
+  /** The proposal that waits. */
+  proposal: WireResult<"getMarketProposal"> | undefined;
 }
 
 /** The part of a frame's data that comes from the database. */
@@ -108,6 +112,11 @@ export class FrameReader {
   /** The value of the feed that settled a market, as a decimal. @throws Fault DATABASE_UNAVAILABLE */
   finalValue(id: string): Promise<string | undefined> {
     return withDatabaseFaults(this.#publicReads.read((sql) => findFinalValue(sql, id)));
+  }
+
+  /** The proposal about a market that waits. @throws Fault as `read` does */
+  async proposal(id: string): Promise<ReadMarket["proposal"]> {
+    return (await this.read("market", id)).market?.proposal;
   }
 
   /** @throws Fault BAD_REQUEST, DATABASE_UNAVAILABLE */
@@ -186,10 +195,16 @@ async function loadMarket(sql: ReadSql, id: string, points: number): Promise<Loa
   const detail = encodeResult("getMarket", marketDetail(row));
   const finalValue = settledAt === null ? undefined : await findFinalValue(sql, id);
   return {
-    result: { detail, history: stepsOf(curve), finalValue, terms },
+    result: { detail, history: stepsOf(curve), finalValue, proposal: await readProposal(sql, id), terms },
     tags: [id],
     until: settledAt === null ? Math.min(statusHoldsUntil(row, now), hoursHoldUntil(now)) : Number.POSITIVE_INFINITY,
   };
+}
+
+/** The waiting proposal about a market, as everyone may see it. */
+async function readProposal(sql: ReadSql, marketId: string): Promise<WireResult<"getMarketProposal"> | undefined> {
+  const last = await lastProposalOf(sql, marketId);
+  return last?.status === "pending" ? encodeResult("getMarketProposal", marketProposalView(last)) : undefined;
 }
 
 /** The same steps in fewer points: a price holds until the next point, so points that repeat it are dropped. */

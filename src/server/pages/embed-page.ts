@@ -208,7 +208,7 @@ async function frameData(
 }
 
 /** Messages that only the server uses. */
-const OF_PAGES = /^(page|source|host|end)\./;
+const OF_PAGES = /^(page|source|host|end|proposal)\./;
 
 /** The text for readers without scripts, and for everyone until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {

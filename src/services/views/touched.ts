@@ -22,6 +22,7 @@ export function touchedBy({ writes, trades, audit }: Batch): string[] {
     if (table === "marketState" || table === "account" || table === "trader") tags.push(key);
     else if (table === "marketKey") tags.push(write.row.id);
     else if (table === "clarification") tags.push(write.row.marketId);
+    else if (table === "proposal" && write.row.marketId !== null) tags.push(write.row.marketId);
     else if (table === "tenant") tags.push(POLICY);
     else if (table === "position") tags.push(write.row.traderId);
   }

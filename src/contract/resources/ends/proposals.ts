@@ -4,8 +4,12 @@ import { operationsUnder } from "../../operation.ts";
 import { MarketId, Outcome, paging, Timestamp, text } from "../../scalars.ts";
 
 export const ProposalId = text(64).meta({ description: "The proposal's identifier.", examples: ["prp_019f2c6e10"] });
-const ProposalKind = z.enum(PROPOSAL_KINDS).meta({ id: "ProposalKind", description: "What the proposal would do." });
-const ProposalState = z.enum(PROPOSAL_STATES).meta({ id: "ProposalState" });
+export const ProposalKind = z
+  .enum(PROPOSAL_KINDS)
+  .meta({ id: "ProposalKind", description: "What the proposal would do." });
+export const ProposalState = z
+  .enum(PROPOSAL_STATES)
+  .meta({ id: "ProposalState", description: "Whether the proposal waits, or how it ended." });
 
 /** What everyone may see of a proposal to end a market. */
 const open = {

@@ -1,5 +1,7 @@
-import { endSentences, lastValue, type Sentence } from "../../../locales/end-sentences.ts";
+import { endSentences, lastValue } from "../../../locales/end-sentences.ts";
 import { wonBy } from "../../../locales/outcome-words.ts";
+import { type OpenProposal, proposalSentences } from "../../../locales/proposal-sentences.ts";
+import type { Sentence } from "../../../locales/sentence-pieces.ts";
 import { sourceSentence } from "../../../locales/source-sentence.ts";
 import type { Speaker } from "../../../locales/speaker.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -20,6 +22,7 @@ export async function marketPage(
   market: Market,
 ): Promise<Answer> {
   const { id, question, settledAt } = market;
+  const proposal = await site.proposalAbout(id);
   const signInAt = site.signInAt(id);
   const finalValue = settledAt === null ? undefined : await site.finalValueOf(id);
   return pageAnswer(site, exchange, speaker, {
@@ -27,16 +30,22 @@ export async function marketPage(
     head: headOf(site, exchange, speaker, market),
     main: `<div class="place">${marketCard(speaker, market, { level: 1 })}
 <div class="widget" data-view="market" data-theme="auto" data-market-id="${escapeHtml(id)}" data-locale="${speaker.locale}"${signInAt === undefined ? "" : ` data-sign-in="${escapeHtml(signInAt)}"`}></div></div>
-${factsOf(speaker, market, finalValue)}`,
+${factsOf(speaker, market, { finalValue, proposal })}`,
     live: true,
   });
 }
 
-function factsOf(speaker: Speaker, market: Market, finalValue: string | undefined): string {
+interface Around {
+  /** The value of the deciding feed. */
+  finalValue: string | undefined;
+  proposal: Awaited<ReturnType<MarketSite["proposalAbout"]>>;
+}
+
+function factsOf(speaker: Speaker, market: Market, { finalValue, proposal }: Around): string {
   const { volume, meta } = market;
   const traded = `<p class="soft">${escapeHtml(speaker.say("page.traded", { amount: speaker.volume(volume) }))}</p>`;
   const rules = typeof meta.description === "string" ? meta.description.trim() : "";
-  return `<section class="once">${endOf(speaker, market, finalValue)}${traded}</section>
+  return `<section class="once">${endOf(speaker, market, finalValue)}${proposal ? proposalMarkup(speaker, proposal) : ""}${traded}</section>
 ${rules === "" ? "" : section(speaker.say("page.rules"), `<p class="rules" dir="auto" data-pm="rules">${escapeHtml(rules)}</p>`)}
 ${market.clarifications.map((each) => clarificationOf(speaker, each)).join("\n")}
 ${section(speaker.say("page.source"), `<p class="rules" dir="auto" data-pm="source">${sourceMarkup(speaker, market)}</p>`)}`;
@@ -56,6 +65,11 @@ function endOf(speaker: Speaker, market: Market, finalValue: string | undefined)
   const chance = { html: `<b data-pm="chance">${escapeHtml(speaker.chance(market.yesPrice))}</b>` };
   return `${said.map((each) => `<p data-pm="ended">${sentenceMarkup(speaker, each)}</p>`).join("\n")}
 <p>${sentence(speaker, "page.lastChance", { side: speaker.say("common.yes"), chance })}</p>`;
+}
+
+function proposalMarkup(speaker: Speaker, proposal: OpenProposal): string {
+  const said = proposalSentences(speaker, proposal).map((each) => `<p>${sentenceMarkup(speaker, each)}</p>`);
+  return `<div data-pm="proposal">${said.join("\n")}</div>\n`;
 }
 
 function sentenceMarkup(speaker: Speaker, pieces: Sentence): string {

@@ -22,7 +22,7 @@ import { absolute, type MarketSite, marketPath, pageRoute, Readers, readMarket, 
 export function marketRoutes(
   options: EmbedOptions & Pick<MarketSite, "signInAt">,
   handlers: Handlers,
-  reader: Pick<FrameReader, "finalValue" | "curve">,
+  reader: Pick<FrameReader, "finalValue" | "proposal" | "curve">,
 ): Route[] {
   const { name, baseUrl, robots = "index", theme = {}, languages = new Languages(), signInAt } = options;
   const readers = new Readers(languages);
@@ -36,6 +36,7 @@ export function marketRoutes(
     readers,
     handlers,
     finalValueOf: (id) => reader.finalValue(id),
+    proposalAbout: (id) => reader.proposal(id),
     curveOf: (id) => reader.curve(id),
   };
   const page = (path: string, answer: Route["answer"]): Route => ({

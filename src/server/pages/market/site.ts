@@ -28,6 +28,8 @@ export interface MarketSite {
   handlers: Handlers;
   /** The value of the feed that settled a market, as a decimal; undefined if no feed settled it. */
   finalValueOf(id: string): Promise<string | undefined>;
+  /** The proposal about a market's end that waits; undefined for none. */
+  proposalAbout(id: string): Promise<WireResult<"getMarketProposal"> | undefined>;
   /** A market's prices, as its widget draws them. */
   curveOf(id: string): Promise<CurvePoint[]>;
 }
