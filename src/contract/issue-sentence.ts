@@ -61,6 +61,11 @@ export function isMissing(issue: Issue | RawIssue, value: unknown): boolean {
   return value === undefined && ["invalid_type", "invalid_value", "invalid_union"].includes(issue.code);
 }
 
+/** A schema's own sentence about a wrong value; a missing one has the sentence of every schema. */
+export function unlessMissing(sentence: string): { error: (issue: RawIssue) => string | undefined } {
+  return { error: (issue) => (isMissing(issue, issue.input) ? undefined : sentence) };
+}
+
 function sentencesWith(names: Readonly<Record<string, string>>) {
   return (issue: RawIssue): string => {
     switch (issue.code) {

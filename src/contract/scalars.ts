@@ -7,6 +7,7 @@ import { MAX_AMOUNT_USD, microFromUsd, usdFromMicro } from "../domain/money.ts";
 import { PLAIN_LINE, unplainIn } from "../domain/text.ts";
 import { formatTimestamp, parseTimestamp } from "../domain/time/timestamp.ts";
 import { jsonFromMicro } from "./exact-number.ts";
+import { unlessMissing } from "./issue-sentence.ts";
 
 /** A visible character: neither a blank nor a mark without width. */
 const VISIBLE = /[^\p{Z}\p{Cf}\s]/u;
@@ -204,13 +205,13 @@ export const MarketKey = z.string().regex(/^(?!mkt_)[a-z0-9][a-z0-9._-]{0,63}$/,
 
 export const Side = z.enum(["yes", "no"]).meta({ id: "Side", description: "A side of a binary market." });
 
-const PART = "must be above 0 and below 1, with at most six decimals";
+const takes = (sides: string) => unlessMissing(`must be ${sides}, or {"yes": q} with 0 < q < 1, at most six decimals`);
 /** A decimal text inside, such as "0.4"; an object with a number outside. */
 const FractionOutcome = z.codec(
   z.strictObject({
     yes: z
       .number()
-      .refine((part) => part > 0 && part < 1 && Math.round(part * 1e6) / 1e6 === part, PART)
+      .refine((part) => part > 0 && part < 1 && Math.round(part * 1e6) / 1e6 === part)
       .meta({ description: "What a YES share is paid in USD; a NO share is paid the rest of 1.", examples: [0.4] }),
   }),
   z.string().regex(/^0\.\d{1,6}$/) as unknown as z.ZodType<Fraction, Fraction>,
@@ -221,12 +222,12 @@ const FractionOutcome = z.codec(
 );
 
 /** An outcome that pays the shares. */
-export const SettledOutcome = z.union([Side, FractionOutcome]).meta({
+export const SettledOutcome = z.union([Side, FractionOutcome], takes("yes, no")).meta({
   id: "SettledOutcome",
   description: "The side that wins; or `{yes: q}`, by which a YES share is paid q USD and a NO share 1 - q.",
 });
 /** Any end of a market. */
-export const Outcome = z.union([Side, z.literal("void"), FractionOutcome]).meta({
+export const Outcome = z.union([Side, z.literal("void"), FractionOutcome], takes("yes, no, void")).meta({
   id: "Outcome",
   description:
     "`yes`, `no`, `void` (open positions get back what they cost), or `{yes: q}`, by which a YES share is paid q USD.",

@@ -11,6 +11,8 @@ const REPEATABLE = [
   ...["apply", "rollback", "freeze", "reconcile", "policy set"],
   ...["key create", "key rotate", "key revoke"],
   ...["market create", "market suspend", "market resume", "market clarify", "market settle"],
+  ...["market void", "market correct"],
+  ...["proposal approve", "proposal reject", "proposal execute", "proposal object"],
   ...["webhook replay", "webhook enable"],
   ...["trade buy", "trade sell", "suitability submit", "user restrict", "user release", "user revoke"],
   ...["funding request", "funding approve", "funding reject", "funding credit", "funding debit"],

@@ -6,6 +6,8 @@ import { Fault } from "../../src/domain/fault.ts";
 import { decodeInput } from "../../src/services/invoke.ts";
 import { documentsWithOneMistake } from "../support/schema-places.ts";
 
+const FRACTION = '{"yes": q} with 0 < q < 1, at most six decimals';
+
 function refusalOf(id: OperationId, input: unknown): string {
   try {
     decodeInput(id, input);
@@ -31,6 +33,14 @@ test.each([
   ["placeTrade", { marketId: "m", selection: {}, amount: 1 }, "selection.side: is required: one of yes, no"],
   ["placeTrade", { marketId: "m", selection: { side: "yes" }, amount: "1" }, "amount: must be a number"],
   ["placeTrade", { selection: { side: "yes" }, amount: 1 }, "marketId: is required"],
+  ["settleMarket", { marketId: "m" }, "outcome: is required"],
+  ["settleMarket", { marketId: "m", outcome: "void" }, `outcome: must be yes, no, or ${FRACTION}`],
+  ["settleMarket", { marketId: "m", outcome: { yes: 1 } }, `outcome: must be yes, no, or ${FRACTION}`],
+  [
+    "correctMarket",
+    { id: "m", outcome: { yes: 0.1234567 }, reason: "r" },
+    `outcome: must be yes, no, void, or ${FRACTION}`,
+  ],
   ["updatePolicy", { feeBps: 1e300 }, "feeBps: must be at most 1000"],
 ] as const)("%s with %j answers: %s", (id, input, sentence) => {
   expect(refusalOf(id, input)).toBe(sentence);

@@ -93,7 +93,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "the trade limit excludes its own value",
-    file: "src/engine/admission.ts",
+    file: "src/engine/admission/admission.ts",
     right: "if (amountMicro > limitFromUsd(policy.maxTradeUsd))",
     wrong: "if (amountMicro >= limitFromUsd(policy.maxTradeUsd))",
   },
@@ -117,7 +117,7 @@ export const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "a restriction does not stop withdrawals",
-    file: "src/engine/admission.ts",
+    file: "src/engine/admission/admission.ts",
     right: "if (trader) requireUnrestricted(trader, refuse);",
     wrong: "if (trader?.restricted === null) requireUnrestricted(trader, refuse);",
   },

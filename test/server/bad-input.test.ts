@@ -133,7 +133,7 @@ describe.each(doors)("through the door %s a bad value is a 400 that names its fi
       // A request line that Node does not read to its end reaches no field.
       if (status === 431 && name.endsWith("too long")) continue;
       if (status !== 400 || !error.includes(field)) wrong.push(`${name}: ${status} ${error}`);
-      expect(error.length).toBeLessThan(600);
+      expect(error.length).toBeLessThan(900);
     }
     expect(wrong).toEqual([]);
   });

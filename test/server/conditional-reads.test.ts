@@ -19,7 +19,8 @@ const tagAt = async (path: string) => (await ask(path)).headers.get("etag") ?? "
 const askAgain = (path: string, tag: string, method = "GET") => ask(path, { ...KEY, "if-none-match": tag }, method);
 
 const PATHS = Object.values(operations as Record<string, Operation>)
-  .filter(isPublicRead)
+  // A market has a proposal only once a tenant's rules make its end wait.
+  .filter((operation) => isPublicRead(operation) && !operation.path.endsWith("/proposal"))
   .map(({ path }) => (path.endsWith("/recent") ? `${path}?ids=mkt_1` : path.replace(":id", "mkt_1")));
 
 describe.each(PATHS)("%s", (path) => {

@@ -18,6 +18,10 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^db shell\b/, "it hands its streams on to psql"],
   [/^audit accept-finding\b/, "the log of the examples holds nothing that the engine would not have decided"],
   [/^init (bern|zoe)\b/, "what it writes would be among the files of other examples"],
+  [
+    /^(approve|proposal (show|approve|reject|execute|object))\b/,
+    "nothing waits for another actor in the tenant of the examples",
+  ],
   [/^market correct\b/, "the tenant of the examples allows no corrections"],
   [/^proposal (show|approve|reject|execute)\b/, "no change of the examples' tenant needs several actors"],
   [/--key desk\b/, "a test of its own runs it, with the value that `key create` printed"],

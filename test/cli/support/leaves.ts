@@ -7,6 +7,7 @@ const VALUES: Record<string, string> = {
   seq: "1",
   answers: '{"q1": 3}',
   "key=value": "feeBps=90",
+  outcome: "yes",
 };
 
 /** These serve until they are told to stop, which is what they are for. */

@@ -27,6 +27,10 @@ plan acme --detailed-exitcode
 plan acme --target policy.feeBps --out acme.plan.json
 plan acme --replay 30d -o markdown
 
+approve acme.plan.json
+# approve it as the holder of another key, through its server
+approve acme.plan.json --url https://predict.acme.com
+
 apply acme
 apply acme --dry-run --accept-loosening
 apply -l region=eu --reason "fees for the final"

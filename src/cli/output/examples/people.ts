@@ -43,6 +43,19 @@ funding debit --user alice --amount 20 --reason "not alice" --yes
 user revoke alice
 user revoke alice --before 2h --reason "lost a phone"
 
+proposal list
+proposal list --status pending -o json
+proposal show prp_7d2e41
+proposal show prp_7d2e41 -o json
+proposal approve prp_7d2e41
+proposal approve prp_7d2e41 --yes
+proposal reject prp_7d2e41 --reason "the source is wrong"
+proposal reject prp_7d2e41 --reason "the source is wrong" --yes
+proposal execute prp_7d2e41
+proposal execute prp_7d2e41 --yes
+proposal object @last --user alice --reason "it did rain"
+proposal object rain --user alice --reason "it did rain" -o json
+
 report overview
 report overview --days 30
 report house --days 7

@@ -80,21 +80,20 @@ export const proposalOperations = {
     summary: "Get a proposal.",
     input: ProposalRef,
     output: Proposal,
-    refusals: ["NOT_FOUND"],
   }),
   approveProposal: operatorChange("read", {
     path: "/v1/proposals/:id/approve",
     summary: "Agree to a proposal; the last approval executes it. Needs the scope of the proposed operation.",
     input: ProposalRef,
     output: Proposal,
-    refusals: ["NOT_FOUND", "SCOPE_REQUIRED", "PROPOSAL_DECIDED", "ALREADY_APPROVED"],
+    refusals: ["PROPOSAL_DECIDED", "ALREADY_APPROVED"],
   }),
   rejectProposal: operatorChange("read", {
     path: "/v1/proposals/:id/reject",
     summary: "End a proposal without its work. Needs the scope of the proposed operation.",
     input: ProposalRef.extend({ reason: Reason }),
     output: Proposal,
-    refusals: ["NOT_FOUND", "SCOPE_REQUIRED", "PROPOSAL_DECIDED"],
+    refusals: ["PROPOSAL_DECIDED"],
   }),
   executeProposal: operatorChange("read", {
     path: "/v1/proposals/:id/execute",
@@ -103,14 +102,7 @@ export const proposalOperations = {
     input: ProposalRef,
     output: Proposal,
     refusals: [
-      ...([
-        "NOT_FOUND",
-        "SCOPE_REQUIRED",
-        "PROPOSAL_DECIDED",
-        "HOLD_RUNNING",
-        "APPROVALS_MISSING",
-        "FORBIDDEN",
-      ] as const),
+      ...(["PROPOSAL_DECIDED", "HOLD_RUNNING", "APPROVALS_MISSING"] as const),
       ...(["MARKET_SETTLED", "MARKET_SUSPENDED", "EXPECTATION_NOT_MET", "TREASURY_INSUFFICIENT"] as const),
     ],
     changes: "keys",
@@ -120,7 +112,6 @@ export const proposalOperations = {
     summary: "Get the last proposal about a market's end.",
     input: MarketRef,
     output: MarketProposal,
-    refusals: ["NOT_FOUND"],
   }),
   objectToProposal: userChange({
     path: "/v1/markets/:id/proposal/objections",
@@ -129,6 +120,6 @@ export const proposalOperations = {
     onBehalf: "users",
     input: MarketRef.extend({ reason: Reason }),
     output: z.object({ proposalId: ProposalId, objections: z.number().int().min(1) }).meta({ id: "Objection" }),
-    refusals: ["NOT_FOUND", "PROPOSAL_DECIDED", "POSITION_REQUIRED", "ALREADY_OBJECTED"],
+    refusals: ["PROPOSAL_DECIDED", "POSITION_REQUIRED", "ALREADY_OBJECTED"],
   }),
 };
