@@ -246,6 +246,17 @@ describe.each([
     expect(await office.as("settler").approveProposal({ id: proposalId })).toMatchObject({ status: "executed" });
   });
 
+  test("a reason and an end in the headers are the proposal's own", async () => {
+    const { id } = await traded();
+    const told = office.as("ann_key", undefined, { reason: REASON, policyTtlSec: 3600 });
+    expect(await proposed(told.settleMarket({ marketId: id, outcome: "yes" }))).toMatchObject({ reason: REASON });
+    const { proposalId, reason } = await proposed(told.updatePolicy({ maxTradeUsd: 300_000 }));
+    expect(reason).toBe(REASON);
+    await eve().approveProposal({ id: proposalId });
+    const { overrides } = await api().getConfig({});
+    expect(overrides).toMatchObject([{ field: "maxTradeUsd", value: 300_000 }]);
+  });
+
   test("the ledger and the log agree with all of it", async () => {
     expect(await api().explainLedger({ failing: "true" })).toEqual([]);
     expect(await api().reconcile({ full: "true" })).toMatchObject({ ok: true });

@@ -25,13 +25,12 @@ export interface Remade {
  * @param caller who executes it
  */
 export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
-  const { operation, oracle, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
+  const { operation, oracle, ttlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
-  const { command, ...rest } = await preparedFor(
-    context,
-    { id, input, oracle, proposal },
-    { ...caller, scopes: undefined },
-  );
+  // The span and the version that an approver names are not what was proposed.
+  const policyTtlMs = typeof ttlMs === "number" ? ttlMs : undefined;
+  const maker = { ...caller, scopes: undefined, ifMatch: undefined, policyTtlMs };
+  const { command, ...rest } = await preparedFor(context, { id, input, oracle, proposal }, maker);
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,

@@ -7,10 +7,16 @@ import type { Json } from "../../../src/domain/audit/audit-link.ts";
 import { openTestTenant, PUBLIC_KEY, type TestTenant } from "../../support/tenant.ts";
 import { serveServices, userToken } from "./harness.ts";
 
+/** What a caller says beside the input. */
+interface Told {
+  reason?: string;
+  policyTtlSec?: number;
+}
+
 /** A tenant reached one way by several operators, who differ by their keys. */
 export interface Office {
   tenant: TestTenant;
-  as: (name: string, idempotencyKey?: string) => Api;
+  as: (name: string, idempotencyKey?: string, told?: Told) => Api;
   user: (id: string) => Api;
   /** Reads as a page of the public does. */
   visitor: () => Api;
@@ -37,10 +43,13 @@ export async function overDatabase(rules: Json): Promise<Office> {
   const { handlers } = tenant.services;
   return {
     tenant,
-    as: (name, key) =>
+    as: (name, key, { reason, policyTtlSec = 0 } = {}) =>
       localApi(
         handlers,
-        { actor: `admin:${name}`, scopes: OPERATORS[name] ?? ["*"] },
+        {
+          ...{ actor: `admin:${name}`, scopes: OPERATORS[name] ?? ["*"], reason },
+          policyTtlMs: policyTtlSec === 0 ? undefined : policyTtlSec * 1000,
+        },
         key === undefined ? undefined : { key, adminKey: name },
       ),
     user: (id) => localApi(handlers, { actor: `user:${id}`, user: { id } }),
@@ -55,7 +64,7 @@ export async function overHttp(rules: Json): Promise<Office> {
   const door = { url: server.url, fetch };
   return {
     tenant,
-    as: (name, idempotencyKey) => httpApi({ ...door, apiKey: keyValue(name), idempotencyKey }),
+    as: (name, idempotencyKey, told) => httpApi({ ...door, apiKey: keyValue(name), idempotencyKey, ...told }),
     user: (id) => httpApi({ ...door, apiKey: PUBLIC_KEY, userToken: () => userToken({ sub: id }) }),
     visitor: () => httpApi({ ...door, apiKey: PUBLIC_KEY }),
     close: async () => {
