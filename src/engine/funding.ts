@@ -126,8 +126,11 @@ const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
 export const decideWithdrawal = governed(decideNow, {
   kind: "withdraw",
   about: ({ id, approve }) => (approve ? { subject: withdrawalSubject(id) } : undefined),
-  terms: ({ approvals }, { id }, state) =>
-    termsAbove(approvals.withdraw, state.get("withdrawal", id)?.amountMicro ?? 0n),
+  terms: ({ approvals }, { id }, state) => {
+    const withdrawal = state.get("withdrawal", id);
+    // A repeated decision changes nothing, so it needs no agreement.
+    return withdrawal?.status === "pending" ? termsAbove(approvals.withdraw, withdrawal.amountMicro) : undefined;
+  },
 });
 
 /** What a rule about money wants for an amount; undefined up to its limit. */

@@ -19,7 +19,7 @@ export function planApprovals({ document }: Desired, base: Partial<ConfigDocumen
 function needed({ apply }: ApprovalRules): string[] {
   if (!apply || apply.approvals <= 1) return [];
   return [
-    `an apply needs ${apply.approvals} actors: \`pmctl plan --out FILE\`, \`pmctl approve FILE\` by the others, \`pmctl apply --plan FILE\``,
+    `an apply needs ${apply.approvals} actors: \`pmctl plan --out FILE\`, \`pmctl approve FILE\` by the others, \`pmctl apply FILE\``,
   ];
 }
 

@@ -60,11 +60,11 @@ export function keptOf<Id extends GovernedId, C extends Governed>(
 
 /**
  * The operation and its input in wire form, from which the command is made again.
- * @param ttlMs how long a change of the policy would last; undefined for one without an end
+ * @param policyTtlMs how long a change of the policy lasts; undefined for a permanent one
  */
-export function requestText<Id extends OperationId>(id: Id, input: Input<Id>, ttlMs?: number): string {
+export function requestText<Id extends OperationId>(id: Id, input: Input<Id>, policyTtlMs?: number): string {
   const { wire } = encode(operations[id].input, input);
-  return canonicalJson(JSON.parse(JSON.stringify({ ...(wire as object), operation: id, ttlMs })) as Json);
+  return canonicalJson(JSON.parse(JSON.stringify({ ...(wire as object), operation: id, policyTtlMs })) as Json);
 }
 
 function evidenceIn(input: object): string | null {
