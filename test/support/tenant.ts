@@ -2,7 +2,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import { hashApiKey } from "../../src/domain/access/api-key.ts";
 import type { KeyType } from "../../src/domain/access/scopes.ts";
-import { canonicalJson } from "../../src/domain/audit/audit-link.ts";
+import { canonicalJson, type Json } from "../../src/domain/audit/audit-link.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
 import type { Sequencer } from "../../src/ledger/sequencer/sequencer.ts";
@@ -29,6 +29,8 @@ export interface TenantOptions {
   kycRequired?: boolean;
   /** How long a settlement can be corrected; not at all unless given. */
   correctionHours?: number;
+  /** The sections `resolution` and `approvals` of the tenant file; none unless given. */
+  rules?: Json;
   /** Names of `KEYS`; both unless given. */
   keys?: string[];
   /** How many processes serve it. */
@@ -100,7 +102,7 @@ export async function openTestTenant(options: TenantOptions = {}): Promise<TestT
 /** The first apply of a tenant of the tests. */
 export async function applyTenant(
   sequencer: Sequencer,
-  { policy = {}, kycRequired = false, correctionHours = 0, keys = Object.keys(KEYS) }: TenantOptions = {},
+  { policy = {}, kycRequired = false, correctionHours = 0, rules, keys = Object.keys(KEYS) }: TenantOptions = {},
 ): Promise<void> {
   await sequencer.submit({
     command: {
@@ -114,7 +116,7 @@ export async function applyTenant(
         if (!type || !value) throw new Error(`The tests have no key ${name}`);
         return { name, type, hash: hashApiKey(value), expiresAt: null };
       }),
-      document: correctionHours > 0 ? canonicalJson({ resolution: { correctionHours } }) : "{}",
+      document: canonicalJson(rules ?? (correctionHours > 0 ? { resolution: { correctionHours } } : {})),
       documentSha256: "0".repeat(64),
       gitCommit: undefined,
     },

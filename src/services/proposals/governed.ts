@@ -44,6 +44,7 @@ export function submitGoverned<Id extends GovernedId, C extends Governed>(
     by: caller.actor,
     request: requestText(id, input, caller.policyTtlMs),
     evidence: evidenceIn(input),
+    reason: caller.reason,
   };
   return submit(context, id, { ...command, asked } as C, caller, said(answer), repeated && said(repeated));
 }

@@ -26,17 +26,13 @@ export interface Remade {
  * @param caller who executes it
  */
 export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
-  const { operation, oracle, policyTtlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
+  const { operation, oracle, policyTtlMs: ttlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
-  const { command, ...rest } = await preparedFor(
-    context,
-    { id, input, oracle, proposal },
-    {
-      ...caller,
-      scopes: proposal.kind === "key" ? caller.scopes : undefined,
-      policyTtlMs: typeof policyTtlMs === "number" ? policyTtlMs : undefined,
-    },
-  );
+  // The span and the version that an approver names are not what was proposed.
+  const policyTtlMs = typeof ttlMs === "number" ? ttlMs : undefined;
+  const scopes = proposal.kind === "key" ? caller.scopes : undefined;
+  const maker = { ...caller, scopes, ifMatch: undefined, policyTtlMs };
+  const { command, ...rest } = await preparedFor(context, { id, input, oracle, proposal }, maker);
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,
