@@ -127,9 +127,9 @@ export const decideWithdrawal = governed(decideNow, {
   kind: "withdraw",
   about: ({ id, approve }) => (approve ? { subject: withdrawalSubject(id) } : undefined),
   terms: ({ approvals }, { id }, state) => {
-    const known = state.get("withdrawal", id);
-    // A decision that is repeated changes nothing, so it needs no other actor.
-    return known?.status === "pending" ? termsAbove(approvals.withdraw, known.amountMicro) : undefined;
+    const withdrawal = state.get("withdrawal", id);
+    // A repeated decision changes nothing, so it needs no agreement.
+    return withdrawal?.status === "pending" ? termsAbove(approvals.withdraw, withdrawal.amountMicro) : undefined;
   },
 });
 

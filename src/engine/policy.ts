@@ -73,9 +73,13 @@ export const updatePolicy = governed(updateNow, {
   kind: "loosen",
   about: () => ({ subject: "policy" }),
   terms: ({ approvals }, { patch }, state, now) => {
-    const before = policyAt(requireTenant(state), now);
-    const loosens = statedFields(patch, mergePolicy(before, patch)).some(
-      ([field, value]) => directionOf(field, policyValue(before, field) as Json, value) === "loosens",
+    const tenant = requireTenant(state);
+    const before = policyAt(tenant, now);
+    // A temporary change was agreed to for its time alone: a change must not loosen what returns after it either.
+    const loosens = statedFields(patch, mergePolicy(before, patch)).some(([field, value]) =>
+      [before, tenant.policy].some(
+        (policy) => directionOf(field, policyValue(policy, field) as Json, value) === "loosens",
+      ),
     );
     return loosens && approvals.loosen ? { holdHours: 0, approvals: approvals.loosen.approvals } : undefined;
   },

@@ -8,6 +8,7 @@ import {
   missingBackup,
   unbalancedLedger,
   waitingMarkets,
+  waitingProposals,
   waitingWithdrawals,
 } from "../../src/app/checks/waiting.ts";
 import { chooseCommand } from "../../src/cli/commands/inbox.ts";
@@ -159,4 +160,41 @@ test("on a terminal an item and then one of its commands is chosen, and leaving 
   expect(await chooseCommand(items, testIo({ answers: ["leave"] }))).toBeUndefined();
   expect(await chooseCommand(items, testIo({ answers: ["0", "leave"] }))).toBeUndefined();
   expect(await chooseCommand([], testIo({ answers: [] }))).toBeUndefined();
+});
+
+describe("proposals that wait", () => {
+  const proposal = {
+    ...{ proposalId: "prp_1", kind: "settle", status: "pending", marketId: "mkt_1", outcome: "yes", reason: null },
+    ...{ evidence: null, proposedAt: at(-1), finalAt: at(1), approvalsNeeded: 2, objections: 0, decidedAt: null },
+    ...{ request: { operation: "settleMarket", marketId: "mkt_1", outcome: "yes" }, proposedBy: "admin:ops" },
+    ...{ approvals: [{ by: "admin:ops", at: at(-1) }], decidedBy: null, result: null },
+  } as const;
+  const both = [...proposal.approvals, { by: "admin:eve", at: at(0) }];
+  const shown = (change: object) => {
+    const [only] = waitingProposals("acme", [{ ...proposal, ...change } as never], NOW);
+    return [only?.kind, only?.severity, only?.dueAt, ...(only?.commands ?? []).map((line) => line.split(" ")[2])];
+  };
+
+  test("name what they do, who proposed it, and the commands that decide", () => {
+    const [only] = waitingProposals("acme", [proposal as never], NOW);
+    expect(only?.title).toBe("admin:ops proposes to settle mkt_1 as yes: 1 of 2 approvals");
+    expect(only?.commands[0]).toBe("pmctl proposal approve prp_1 -t acme");
+  });
+
+  test.each([
+    ["an approval is missing", {}, ["market.proposed", "warn", at(1), "approve", "reject", "show"]],
+    ["only its time is missing", { approvals: both }, ["market.proposed", "info", at(1), "reject", "show"]],
+    [
+      "users object",
+      { approvals: both, objections: 1, finalAt: at(-1) },
+      ["market.proposed", "warn", null, "execute", "reject", "show"],
+    ],
+    [
+      "a key is to be issued",
+      { kind: "key", marketId: null, approvals: both, finalAt: at(-1) },
+      ["proposal", "warn", null, "execute", "reject", "show"],
+    ],
+  ])("%s", (_case, change, expected) => {
+    expect(shown(change)).toEqual(expected);
+  });
 });

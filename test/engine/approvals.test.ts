@@ -209,15 +209,26 @@ describe("keys, policies and withdrawals", () => {
     expect(world.run(tighter).result.policy?.maxTradeUsd).toBe(10);
   });
 
-  test("approving an approved withdrawal again answers as before, and proposes nothing", () => {
+  test("a temporary patch that was agreed to becomes no permanent one, nor a longer one, without agreement", () => {
+    const world = ruledWorld({ approvals: { loosen: { approvals: 2 } } });
+    world.policy({ maxTradeUsd: 500 });
+    const temporary: Command = { type: "updatePolicy", patch: { maxTradeUsd: 5000 }, ttlMs: HOUR };
+    world.run(approval(propose(world, temporary), "admin:eve", temporary));
+    const longer = propose(world, { ...temporary, ttlMs: 1000 * HOUR });
+    world.run({ type: "rejectProposal", proposalId: longer, by: "admin:eve", reason: "No" });
+    propose(world, { type: "updatePolicy", patch: { maxTradeUsd: 4999 } });
+    expect(world.get("tenant", SINGLE)?.policy.maxTradeUsd).toBe(500);
+  });
+
+  test("a repeated approval of a withdrawal proposes nothing", () => {
     const world = ruledWorld({ approvals: { withdraw: { aboveUsd: 10, approvals: 2 } } });
     world.trader("bob");
     world.run({ type: "requestWithdrawal", id: "w1", traderId: "bob", amountMicro: usd(20) });
     const decision = { type: "decideWithdrawal", id: "w1", traderId: "bob", approve: true } as const;
-    const id = propose(world, decision);
-    world.run(approval(id, "admin:eve", decision));
+    world.run(approval(propose(world, decision), "admin:eve", decision));
     const { result } = world.run({ ...decision, asked: askedBy("admin:ops") });
-    expect([result.status, result.proposal]).toEqual(["approved", undefined]);
+    expect(result).toMatchObject({ status: "approved" });
+    expect(result).not.toHaveProperty("proposal");
   });
 
   test("rejecting a withdrawal needs no approvals and rejects the proposal to approve it", () => {

@@ -29,8 +29,8 @@ export interface TenantOptions {
   kycRequired?: boolean;
   /** How long a settlement can be corrected; not at all unless given. */
   correctionHours?: number;
-  /** The sections `resolution` and `approvals` of its document. */
-  rules?: { [section: string]: Json };
+  /** The sections `resolution` and `approvals` of the tenant file; none unless given. */
+  rules?: Json;
   /** Names of `KEYS`; both unless given. */
   keys?: string[];
   /** How many processes serve it. */
@@ -102,7 +102,7 @@ export async function openTestTenant(options: TenantOptions = {}): Promise<TestT
 /** The first apply of a tenant of the tests. */
 export async function applyTenant(
   sequencer: Sequencer,
-  { policy = {}, kycRequired = false, correctionHours = 0, rules = {}, keys = Object.keys(KEYS) }: TenantOptions = {},
+  { policy = {}, kycRequired = false, correctionHours = 0, rules, keys = Object.keys(KEYS) }: TenantOptions = {},
 ): Promise<void> {
   await sequencer.submit({
     command: {
@@ -116,7 +116,7 @@ export async function applyTenant(
         if (!type || !value) throw new Error(`The tests have no key ${name}`);
         return { name, type, hash: hashApiKey(value), expiresAt: null };
       }),
-      document: canonicalJson({ ...(correctionHours > 0 ? { resolution: { correctionHours } } : {}), ...rules }),
+      document: canonicalJson(rules ?? (correctionHours > 0 ? { resolution: { correctionHours } } : {})),
       documentSha256: "0".repeat(64),
       gitCommit: undefined,
     },

@@ -2,6 +2,7 @@ import { everyPage } from "../../client/pages.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
+import type { Api } from "../../contract/operations.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { promisesOf } from "../../domain/durability.ts";
 import { countUnsettled } from "../../queries/due-work.ts";
@@ -30,6 +31,7 @@ import {
   undecidedChecks,
   waitingDrift,
   waitingMarkets,
+  waitingProposals,
   waitingWithdrawals,
 } from "./waiting.ts";
 
@@ -124,7 +126,10 @@ export const CHECKS: readonly Check[] = [
     waits: {
       kinds: ["market.closed", "market.held"],
       live: async ({ api }, { tenant }) => {
-        const markets = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
+        // Those with a proposal wait for it, as an item of their own.
+        const proposed = new Set((await pendingProposals(api)).map(({ marketId }) => marketId));
+        const waiting = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
+        const markets = waiting.filter(({ id }) => !proposed.has(id));
         if (markets.length === 0) return [];
         const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
         return waitingMarkets(tenant, markets, risks, holds);
@@ -152,8 +157,24 @@ export const CHECKS: readonly Check[] = [
     asks: "Which withdrawals wait to be decided?",
     waits: {
       kinds: ["withdrawal"],
-      live: async ({ api }, { tenant }) =>
-        waitingWithdrawals(tenant, await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }))),
+      live: async ({ api }, { tenant }) => {
+        const proposed = new Set(
+          (await pendingProposals(api)).map(({ kind, request }) => kind === "withdraw" && request.id),
+        );
+        const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
+        return waitingWithdrawals(
+          tenant,
+          pending.filter(({ withdrawalId }) => !proposed.has(withdrawalId)),
+        );
+      },
+    },
+  },
+  {
+    id: "proposals",
+    asks: "Which changes wait for another person, or for their time?",
+    waits: {
+      kinds: ["market.proposed", "proposal"],
+      live: async ({ api }, { tenant, now }) => waitingProposals(tenant, await pendingProposals(api), now),
     },
   },
   {
@@ -199,3 +220,5 @@ export const CHECKS: readonly Check[] = [
     },
   },
 ];
+
+const pendingProposals = (api: Api) => everyPage((page) => api.listProposals({ status: "pending", ...page }));

@@ -3,6 +3,7 @@ export const INBOX_KINDS = [
   "market.closed",
   "market.held",
   "market.proposed",
+  "proposal",
   "withdrawal",
   "kyc",
   "drift",

@@ -57,6 +57,42 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
   );
 }
 
+type Proposal = WireResult<"listProposals">["items"][number];
+
+/** Proposals that wait for an approval, for a person to execute them, or for their time. Those that wait for their time alone are only information. */
+export function waitingProposals(tenant: string, proposals: readonly Proposal[], now: number): Waiting[] {
+  return proposals.map((proposal) => {
+    const { proposalId, kind, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;
+    const lacks = approvalsNeeded - approvals.length;
+    const isByHand = objections > 0 || kind === "key";
+    const standing = [
+      `${approvals.length} of ${counted(approvalsNeeded, "approval")}`,
+      ...(objections > 0 ? [counted(objections, "objection")] : []),
+    ].join(", ");
+    const { amount } = proposal.request;
+    const verbs = [...(lacks > 0 ? ["approve"] : isByHand ? ["execute"] : []), "reject", "show"];
+    return item(
+      marketId === null ? "proposal" : "market.proposed",
+      lacks > 0 || isByHand ? "warn" : "info",
+      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal)}: ${standing}`],
+      {
+        amountUsd: typeof amount === "number" ? amount : null,
+        since: proposal.proposedAt,
+        dueAt: Date.parse(finalAt) > now ? finalAt : null,
+        commands: verbs.map((verb) => `pmctl proposal ${verb} ${proposalId} -t ${tenant}`),
+      },
+    );
+  });
+}
+
+/** Such as `settle mkt_1 as yes` or `withdraw wdr_1`. */
+function proposedWork({ kind, marketId, outcome, request }: Proposal): string {
+  if (kind === "loosen") return "loosen the policy";
+  if (kind === "key") return `issue the key ${request.name}`;
+  const told = typeof outcome === "string" || outcome === null ? outcome : `yes=${outcome.yes}`;
+  return `${kind} ${marketId ?? request.id}${told === null || kind === "void" ? "" : ` as ${told}`}`;
+}
+
 /** An older check with an unknown status is history. */
 const CHECKS_MS = 30 * DAY_MS;
 

@@ -25,12 +25,13 @@ import {
 import { shownPlan } from "./plan-view.ts";
 import { planMarkdown, refusalMarkdown, writeStepSummary } from "./step-summary.ts";
 
-type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean };
+type ApplyOptions = ChoiceOptions & SelectorOptions & { dryRun?: boolean; plan?: string };
 
 export function register(noun: Command, host: Host): void {
   host.add<ApplyOptions>(
     takePlanOptions(noun)
       .argument("[tenants...]", "tenants to apply (* and ? match), or the file of a saved plan")
+      .option("--plan <file>", "the file of a saved plan, as `pmctl plan --out` writes it")
       .option("--dry-run", "only plan, or check that a saved plan still holds")
       .description("bring the database to the state of the files: schema, keys, treasury, policy, markets"),
     {
@@ -55,7 +56,7 @@ export const IN_DOUBT =
 async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode> {
   const { options: given, io, interrupts } = context;
   const workspace = openWorkspace();
-  const targets = await targetsOf(workspace, context);
+  const targets = await targetsOf(workspace, { options: given, args: withPlan(given, context.args) });
   if (given.dryRun) return planTargets(workspace, targets, given, io);
   const options = { ...given, reason: await reasonToApply(given, io.prompts) };
   requireOneAddress(targets, options);
@@ -104,6 +105,13 @@ async function runApply(context: CommandContext<ApplyOptions>): Promise<ExitCode
     failure === undefined ? appliedView : { ...appliedView, empty: "Nothing was applied." },
   );
   return failure ?? EXIT.ok;
+}
+
+/** @throws Fault USAGE for a plan that does not exist, which a name could otherwise be taken for */
+function withPlan({ plan }: ApplyOptions, args: readonly string[]): string[] {
+  if (plan === undefined) return [...args];
+  if (!existsSync(plan)) throw new Fault("USAGE", `${plan} does not exist: pmctl plan --out writes one`);
+  return [plan, ...args];
 }
 
 /** A tenant's name takes precedence over a file of the same name. */

@@ -27,7 +27,7 @@ export function register(noun: Command, host: Host): void {
     noun
       .argument("<file>", "the file of `pmctl plan --out`")
       .description(
-        "agree to a saved plan, with the same files; `pmctl apply FILE` then carries it out, and counts as one of the actors",
+        "agree to a saved plan, with the same files; `pmctl apply --plan FILE` then carries it out, and counts as one of the actors",
       ),
     { names: "tenant sha256 approvals", ends: ASKS_TENANT },
     runApprove,

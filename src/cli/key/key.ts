@@ -6,6 +6,7 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { normalRange } from "../../domain/access/networks.ts";
 import { isScope, normalScopes, noScope, SCOPES, type Scope } from "../../domain/access/scopes.ts";
 import { Fault } from "../../domain/fault.ts";
+import { isProposal } from "../../domain/policy/proposal.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";
 import { identifier, timeAhead, timeSpan } from "../input/parsers.ts";
@@ -212,6 +213,7 @@ export async function runKeyCreate(options: CreateOptions, api: Api, io: Io): Pr
   const stated = { ...(scopes && { scopes }), ...(from && { from }), ...(expiresAt && { expiresAt }) };
   const created = requireValue(await api.createKey({ name, type, ...stated }), options);
   await io.output.print(created, createdView);
+  if (isProposal(created)) return;
   noteValue(created, io);
 }
 
@@ -225,6 +227,7 @@ export async function runKeyRotate(
     { idempotencyKey },
   );
   await io.output.print(rotated, rotatedView);
+  if (isProposal(rotated)) return;
   noteValue(rotated, io);
   // A public key acts for users, who are the actors on record.
   if (leaked && rotated.type === "admin")

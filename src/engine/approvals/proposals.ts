@@ -20,6 +20,8 @@ export interface Asked {
   request: string;
   /** What the decision rests on, canonical JSON; null for none. */
   evidence: string | null;
+  /** Why, as the entry of the proposal says, where the command itself states no reason. */
+  reason?: string | undefined;
 }
 
 /** The result of a command, or the proposal that it became. */
@@ -88,7 +90,11 @@ export function governed<C extends object, R extends object>(
       // Refused as it would be at once; nothing of it is kept.
       kind.decide(new Draft(draft, draft.ts), command, now);
       requireNoneWaiting(draft, about.subject);
-      const proposal = propose(draft, { ...asked, ...about, kind: rule.kind, terms: terms as Terms }, now);
+      const proposal = propose(
+        draft,
+        { ...asked, ...about, reason: about.reason ?? asked.reason, kind: rule.kind, terms: terms as Terms },
+        now,
+      );
       return { proposal } as OrProposal<R>;
     },
   };

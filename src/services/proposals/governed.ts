@@ -42,8 +42,9 @@ export function submitGoverned<Id extends GovernedId, C extends Governed>(
   const asked: Asked = {
     proposalId: context.newId("prp"),
     by: caller.actor,
-    request: requestText(id, input),
+    request: requestText(id, input, caller.policyTtlMs),
     evidence: evidenceIn(input),
+    reason: caller.reason,
   };
   return submit(context, id, { ...command, asked } as C, caller, said(answer), repeated && said(repeated));
 }
@@ -57,10 +58,13 @@ export function keptOf<Id extends GovernedId, C extends Governed>(
     JSON.parse(JSON.stringify(encodeResult(id, (repeated ?? answer)(result as Agreed<C["type"]>)))) as Json;
 }
 
-/** The operation and its input in wire form, from which the command is made again. */
-export function requestText<Id extends OperationId>(id: Id, input: Input<Id>): string {
+/**
+ * The operation and its input in wire form, from which the command is made again.
+ * @param policyTtlMs how long a change of the policy lasts; undefined for a permanent one
+ */
+export function requestText<Id extends OperationId>(id: Id, input: Input<Id>, policyTtlMs?: number): string {
   const { wire } = encode(operations[id].input, input);
-  return canonicalJson(JSON.parse(JSON.stringify({ ...(wire as object), operation: id })) as Json);
+  return canonicalJson(JSON.parse(JSON.stringify({ ...(wire as object), operation: id, policyTtlMs })) as Json);
 }
 
 function evidenceIn(input: object): string | null {

@@ -21,17 +21,18 @@ export interface Remade {
 }
 
 /**
- * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed.
+ * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed; those for a key
+ * are checked again, since who executes it learns the value.
  * @param caller who executes it
  */
 export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
-  const { operation, oracle, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
+  const { operation, oracle, policyTtlMs: ttlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
-  const { command, ...rest } = await preparedFor(
-    context,
-    { id, input, oracle, proposal },
-    { ...caller, scopes: undefined },
-  );
+  // The span and the version that an approver names are not what was proposed.
+  const policyTtlMs = typeof ttlMs === "number" ? ttlMs : undefined;
+  const scopes = proposal.kind === "key" ? caller.scopes : undefined;
+  const maker = { ...caller, scopes, ifMatch: undefined, policyTtlMs };
+  const { command, ...rest } = await preparedFor(context, { id, input, oracle, proposal }, maker);
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,

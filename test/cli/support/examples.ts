@@ -23,6 +23,7 @@ const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
     "nothing waits for another actor in the tenant of the examples",
   ],
   [/^market correct\b/, "the tenant of the examples allows no corrections"],
+  [/^proposal (show|approve|reject|execute)\b/, "no change of the examples' tenant needs several actors"],
   [/--key desk\b/, "a test of its own runs it, with the value that `key create` printed"],
   [/^db restore monday/, "the handbook's restore, of an encrypted backup, is run"],
 ];

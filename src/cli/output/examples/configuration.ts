@@ -33,6 +33,7 @@ approve acme.plan.json --url https://predict.acme.com
 
 apply acme
 apply acme --dry-run --accept-loosening
+apply --plan acme.plan.json --dry-run
 apply -l region=eu --reason "fees for the final"
 
 freeze acme --until "friday 18:00 Europe/Berlin" --reason "the final"

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newOperator, type Operator } from "../support/operator.ts";
+
+let operator: Operator;
+beforeAll(async () => {
+  operator = await newOperator();
+  await operator.run("init", "acme");
+  await operator.edit(
+    "acme",
+    (text) =>
+      `${text}\napprovals: { apply: { approvals: 2 }, key: { approvals: 2 }, credit: { aboveUsd: 100, approvals: 2 }, loosen: { approvals: 2 } }\nresolution: { approvals: 2 }\n`,
+  );
+});
+afterAll(() => operator.close());
+
+const words = (line: string) => line.split(" ");
+const run = (line: string, ...more: string[]) => operator.run(...words(line), ...more);
+
+test("the first apply needs no other actor, a later one does, and weaker rules loosen", async () => {
+  expect((await run("apply acme --yes")).exitCode).toBe(0);
+  await operator.edit("acme", (text) => text.replace("apply: { approvals: 2 }, ", ""));
+  const plan = await run("plan acme -o json --out plan.json --accept-loosening");
+  expect(plan.stdout).toContain("LOOSENS");
+  const refused = await run("apply acme --yes --accept-loosening");
+  expect(refused.exitCode).toBe(3);
+  expect(refused.stderr).toContain("2 actors");
+  const saved = await run("apply plan.json --yes");
+  expect(saved.exitCode).toBe(3);
+  expect((await run("approve plan.json --yes -o json")).exitCode).toBe(0);
+  // The same actor counts once.
+  expect((await run("apply plan.json --yes")).exitCode).toBe(3);
+});
+
+test("commands that become proposals print them and exit with 0", async () => {
+  const market = JSON.parse(
+    (
+      await run(
+        "market create --question Rain --category weather --kind cpmm --p0 0.5 --close-at 2090-01-01T00:00:00Z --resolution-ref x -o json",
+      )
+    ).stdout,
+  );
+  for (const line of [
+    `market settle ${market.id} --outcome yes --yes --early --reason r`,
+    "funding credit --user ann --amount 500 --new-user --yes --reason r",
+    "policy set maxTradeUsd=100000 --yes --accept-loosening --reason r",
+    "key create second --type admin",
+  ]) {
+    const { exitCode, stdout, stderr } = await run(line, "-o", "json");
+    expect([line, exitCode]).toEqual([line, 0]);
+    expect(JSON.parse(stdout)).toMatchObject({ status: "pending", approvalsNeeded: 2 });
+    expect(stderr).not.toMatch(/printed only this once|paid/);
+  }
+  const { stdout } = await run("inbox -o json");
+  expect(JSON.parse(stdout).map(({ kind }: { kind: string }) => kind)).toEqual(
+    expect.arrayContaining(["market.proposed", "proposal"]),
+  );
+  expect((await run("reconcile -o json")).exitCode).toBe(0);
+  const table = await run("proposal list -o table");
+  expect(table.stdout).toContain("settle");
+});
