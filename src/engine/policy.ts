@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { ENDS_KYC, requireScopes, type Scope } from "../domain/access/scopes.ts";
-import { isSame, type Json } from "../domain/audit/audit-link.ts";
+import { isSame } from "../domain/audit/audit-link.ts";
 import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { Fault } from "../domain/fault.ts";
 import { mergePolicy, type Override, type Policy, type PolicyPatch, policyAt } from "../domain/policy/policy.ts";
 import { tierProblems } from "../domain/policy/suitability.ts";
-import { directionOf, policyValue, statedFields } from "../domain/policy/values.ts";
+import { loosensPolicy, statedFields } from "../domain/policy/values.ts";
 import { governed } from "./approvals/proposals.ts";
 import { type CommandKind, requireTenant, TENANT_TO_WRITE } from "./command.ts";
 import { statedTenant, tenantOnRecord, tenantStrays } from "./on-record.ts";
@@ -76,11 +76,7 @@ export const updatePolicy = governed(updateNow, {
     const tenant = requireTenant(state);
     const before = policyAt(tenant, now);
     // A temporary change was agreed to for its time alone: a change must not loosen what returns after it either.
-    const loosens = statedFields(patch, mergePolicy(before, patch)).some(([field, value]) =>
-      [before, tenant.policy].some(
-        (policy) => directionOf(field, policyValue(policy, field) as Json, value) === "loosens",
-      ),
-    );
+    const loosens = loosensPolicy(before, patch) || loosensPolicy(tenant.policy, patch);
     return loosens && approvals.loosen ? { holdHours: 0, approvals: approvals.loosen.approvals } : undefined;
   },
 });

@@ -101,7 +101,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     const capitalBefore = before?.capitalMicro ?? 0n;
     const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
     requireScopesOfWork(draft, command, addedMicro, before);
-    requirePlanApproved(draft, command, before);
+    requirePlanApproved(draft, command, { before, givesKeys: givenKeys(draft, command).length > 0 });
     const strays = tenantStrays(draft);
     if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0))
       throw stale("the configuration");
@@ -146,12 +146,8 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
  * key may not do with the single operations.
  */
 function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: bigint, before: Tenant | undefined): void {
-  const { keys, revoke = [], markets = [], names = [], marketStates = [], heldScopes } = command;
-  const keyring = draft.get("keyring", SINGLE) ?? [];
-  const given = keys.map(asDeclared).filter((wanted) => {
-    const key = keyring.find(({ hash }) => hash === wanted.hash);
-    return !key || !isAsWanted(key, wanted);
-  });
+  const { revoke = [], markets = [], names = [], marketStates = [], heldScopes } = command;
+  const given = givenKeys(draft, command);
   const asked = scopesOfApply({
     createsMarkets: markets.length > 0,
     namesMarkets: names.length > 0,
@@ -164,6 +160,15 @@ function requireScopesOfWork(draft: Draft, command: ApplyConfig, addedMicro: big
     given,
   });
   for (const { scope, purpose } of asked) requireScopes(heldScopes, [scope], purpose);
+}
+
+/** The declared keys that would be created or changed. */
+function givenKeys(draft: Draft, { keys }: ApplyConfig): ReturnType<typeof asDeclared>[] {
+  const keyring = draft.get("keyring", SINGLE) ?? [];
+  return keys.map(asDeclared).filter((wanted) => {
+    const key = keyring.find(({ hash }) => hash === wanted.hash);
+    return !key || !isAsWanted(key, wanted);
+  });
 }
 
 function asDeclared(key: DeclaredKey): DeclaredKey & Pick<ApiKey, "scopes" | "from"> {

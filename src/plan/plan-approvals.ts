@@ -1,13 +1,12 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import type { Json } from "../domain/audit/audit-link.ts";
-import { type ApprovalRules, directionOfRules, type Rules, rulesIn } from "../domain/policy/approvals.ts";
+import { type ApprovalRules, directionOfRules, ruleFields, rulesIn } from "../domain/policy/approvals.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { Desired, LiveConfig } from "./plan-types.ts";
 
 /** Plans the rules about who must agree to what. Only an apply changes them, so the live rules are those last applied. */
 export function planApprovals({ document }: Desired, base: Partial<ConfigDocument>, { version }: LiveConfig): Findings {
   const [live, wanted] = [rulesIn(base), rulesIn(document)];
-  const [from, to] = [fieldsOf(live), fieldsOf(wanted)];
+  const [from, to] = [ruleFields(live), ruleFields(wanted)];
   const items = [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((field) => {
     const [current, desired] = [from[field] ?? null, to[field] ?? null];
     const direction = version === 0 ? "neutral" : directionOfRules(field, current, desired);
@@ -16,19 +15,13 @@ export function planApprovals({ document }: Desired, base: Partial<ConfigDocumen
   return { items, warnings: version === 0 ? [] : needed(live.approvals) };
 }
 
-function needed({ apply }: ApprovalRules): string[] {
-  if (!apply || apply.approvals <= 1) return [];
-  return [
-    `an apply needs ${apply.approvals} actors: \`pmctl plan --out FILE\`, \`pmctl approve FILE\` by the others, \`pmctl apply --plan FILE\``,
+/** What this apply needs before it is carried out; what an apply loosens or which keys it gives may need more. */
+function needed({ apply, loosen, key }: ApprovalRules): string[] {
+  const way = "`pmctl plan --out FILE`, `pmctl approve FILE` by the others, `pmctl apply --plan FILE`";
+  const needs = [
+    ...(apply && apply.approvals > 1 ? [`an apply needs ${apply.approvals} actors`] : []),
+    ...(loosen && loosen.approvals > 1 ? [`an apply that loosens needs ${loosen.approvals} actors`] : []),
+    ...(key && key.approvals > 1 ? [`an apply that gives keys needs ${key.approvals} actors`] : []),
   ];
-}
-
-/** The rules by the fields of plans. */
-function fieldsOf({ resolution, approvals }: Rules): { [field: string]: Json } {
-  const { categories, ...rest } = resolution;
-  return Object.fromEntries([
-    ...Object.entries(rest).map(([name, value]) => [`resolution.${name}`, value]),
-    ...Object.entries(categories).map(([name, terms]) => [`resolution.categories.${name}`, { ...terms }]),
-    ...Object.entries(approvals).map(([name, rule]) => [`approvals.${name}`, { ...rule }]),
-  ]);
+  return needs.map((need) => `${need}: ${way}`);
 }

@@ -4,7 +4,7 @@ import type { Work } from "../../src/engine/approvals/decisions.ts";
 import type { Asked } from "../../src/engine/approvals/proposals.ts";
 import { type Command, workOf } from "../../src/engine/commands.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
-import { deepFreeze, marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
+import { configOf, deepFreeze, marketOf, openWorld, tradeOf, usd, type World } from "./world.ts";
 
 const HOUR = 3_600_000;
 
@@ -241,5 +241,35 @@ describe("keys, policies and withdrawals", () => {
     world.run({ ...decision, approve: false, by: "admin:eve", asked: askedBy("admin:eve") });
     expect([world.get("withdrawal", "w1")?.status, statusOf(world, id)]).toEqual(["rejected", "rejected"]);
     expect(world.balance("wallet:bob")).toBe(usd(1000));
+  });
+});
+
+describe("an apply needs as many actors as its changes need alone", () => {
+  const applied = (world: World, change: Partial<Command<"applyConfig">>): Command<"applyConfig"> => ({
+    ...configOf({ policy: {}, document: world.get("tenant", SINGLE)?.document ?? "", ...change }),
+    by: "admin:ops",
+    inputSha256: "a".repeat(64),
+  });
+  const key = { name: "desk", type: "admin", hash: "h9", expiresAt: null } as const;
+
+  test.each([
+    ["a looser limit", { policy: { maxTradeUsd: 2e6 } }],
+    [
+      "fewer approvals",
+      { document: canonicalJson({ approvals: { loosen: { approvals: 1 }, key: { approvals: 2 } } }) },
+    ],
+    ["a new key", { keys: [key] }],
+  ] as const)("%s waits for another actor", (_, change) => {
+    const world = ruledWorld({ approvals: { loosen: { approvals: 2 }, key: { approvals: 2 } } });
+    const apply = applied(world, change as Partial<Command<"applyConfig">>);
+    expect(world.refusal(apply)).toBe("APPROVALS_MISSING");
+    const approvals = [{ sha256: "a".repeat(64), actor: "admin:eve", at: world.now }];
+    world.put("planApprovals", "a".repeat(64), approvals);
+    expect(world.refusal(apply)).toBe("accepted");
+  });
+
+  test("a tighter limit needs no other actor", () => {
+    const world = ruledWorld({ approvals: { loosen: { approvals: 2 }, key: { approvals: 2 } } });
+    expect(world.refusal(applied(world, { policy: { maxTradeUsd: 10 } }))).toBe("accepted");
   });
 });

@@ -45,7 +45,7 @@ const changeRule = (what: string) =>
 export const ApprovalsSection = z.strictObject({
   withdraw: moneyRule("Withdrawals").describe("Approvals of withdrawals."),
   credit: moneyRule("Credits").describe("Credits by operators."),
-  loosen: changeRule("Changes of the policy that loosen a limit."),
-  key: changeRule("New keys, and new values of keys."),
+  loosen: changeRule("Changes that loosen a limit, also by an apply."),
+  key: changeRule("New keys and new values of keys, also by an apply."),
   apply: changeRule("Applies and rollbacks; the first apply needs none."),
 });

@@ -1,3 +1,4 @@
+import { isSame, type Json } from "../audit/audit-link.ts";
 import { isMapping } from "../json/mapping.ts";
 import type { Direction } from "./fields.ts";
 
@@ -97,6 +98,25 @@ export function directionOfRules(field: string, from: unknown, to: unknown): Dir
   const [before, after] = [strictnessOf(from), strictnessOf(to)];
   const loosens = after.some((value, index) => value < (before[index] ?? 0));
   return loosens ? "loosens" : "tightens";
+}
+
+/** The rules by their fields in plans. */
+export function ruleFields({ resolution, approvals }: Rules): { [field: string]: Json } {
+  const { categories, ...rest } = resolution;
+  return Object.fromEntries([
+    ...Object.entries(rest).map(([name, value]) => [`resolution.${name}`, value]),
+    ...Object.entries(categories).map(([name, terms]) => [`resolution.categories.${name}`, { ...terms }]),
+    ...Object.entries(approvals).map(([name, rule]) => [`approvals.${name}`, { ...rule }]),
+  ]);
+}
+
+/** Whether any rule would want less than before. */
+export function loosensRules(from: Rules, to: Rules): boolean {
+  const [before, after] = [ruleFields(from), ruleFields(to)];
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].some((field) => {
+    const [current, wanted] = [before[field] ?? null, after[field] ?? null];
+    return !isSame(current, wanted) && directionOfRules(field, current, wanted) === "loosens";
+  });
 }
 
 /** What a rule wants, each as a number that rises with its strictness. */

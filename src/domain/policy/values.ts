@@ -1,6 +1,6 @@
 import type { Json } from "../audit/audit-link.ts";
 import { type Direction, FIELDS, POLICY_FIELDS, type PolicyField, rowOf } from "./fields.ts";
-import { type Policy, type PolicyPatch, policyPatchOf } from "./policy.ts";
+import { mergePolicy, type Policy, type PolicyPatch, policyPatchOf } from "./policy.ts";
 
 /** Whether a name, such as one from the command line, is a policy field. */
 export function isPolicyField(name: string): name is PolicyField {
@@ -46,6 +46,13 @@ export function directionOf(field: PolicyField, from: Json, to: Json): Direction
   const { direction }: { direction: (from: never, to: never) => Direction } = rowOf(field);
   // Both values belong to this field, which the types of a plan do not express.
   return direction(from as never, to as never);
+}
+
+/** Whether a patch loosens any field of a policy. */
+export function loosensPolicy(policy: Policy, patch: PolicyPatch): boolean {
+  return statedFields(patch, mergePolicy(policy, patch)).some(
+    ([field, value]) => directionOf(field, policyValue(policy, field) as Json, value) === "loosens",
+  );
 }
 
 /** The stated fields of a patch with their values, ready to be set one by one. */

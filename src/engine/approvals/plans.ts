@@ -1,5 +1,7 @@
 import { Fault } from "../../domain/fault.ts";
-import { rulesOf } from "../../domain/policy/approvals.ts";
+import { loosensRules, rulesIn, rulesOf } from "../../domain/policy/approvals.ts";
+import type { PolicyPatch } from "../../domain/policy/policy.ts";
+import { loosensPolicy } from "../../domain/policy/values.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "../command.ts";
 import type { Draft } from "../draft.ts";
 import type { Tenant } from "../rows.ts";
@@ -11,16 +13,45 @@ export interface AppliedBy {
   inputSha256?: string | undefined;
 }
 
-/** The rules in force count, and not those that the apply would set. The first apply needs no other actor. */
-export function requirePlanApproved(draft: Draft, { by, inputSha256 }: AppliedBy, before: Tenant | undefined): void {
-  const limit = before ? (rulesOf(before).approvals.apply?.approvals ?? 1) : 1;
-  if (by === undefined || inputSha256 === undefined) return;
+/** What an apply would set. */
+interface Applied extends AppliedBy {
+  policy: PolicyPatch;
+  kycRequired: boolean;
+  document: string;
+}
+
+/**
+ * An apply needs as many actors as the same change would need alone: to loosen, to give a key, and to apply at all. The
+ * rules in force count, and not those that the apply would set. The first apply needs no other actor.
+ * @throws Fault APPROVALS_MISSING
+ */
+export function requirePlanApproved(
+  draft: Draft,
+  applied: Applied,
+  { before, givesKeys }: { before: Tenant | undefined; givesKeys: boolean },
+): void {
+  const { by, inputSha256 } = applied;
+  if (by === undefined || inputSha256 === undefined || !before) return;
+  const { apply, key, loosen } = rulesOf(before).approvals;
+  const limit = Math.max(
+    apply?.approvals ?? 1,
+    givesKeys && key ? key.approvals : 1,
+    loosen && loosens(before, applied) ? loosen.approvals : 1,
+  );
   const actors = new Set([by, ...(draft.get("planApprovals", inputSha256) ?? []).map(({ actor }) => actor)]);
   if (actors.size >= limit) return;
   throw new Fault(
     "APPROVALS_MISSING",
     `An apply needs ${limit} actors, and ${actors.size} agree to this one; nothing was written. The others approve the file of \`pmctl plan --out\``,
     { detail: { limit, value: actors.size } },
+  );
+}
+
+function loosens(before: Tenant, { policy, kycRequired, document }: Applied): boolean {
+  return (
+    loosensPolicy(before.policy, policy) ||
+    (before.kycRequired && !kycRequired) ||
+    loosensRules(rulesOf(before), rulesIn(JSON.parse(document)))
   );
 }
 

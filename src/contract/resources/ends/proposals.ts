@@ -55,6 +55,9 @@ export function orProposal<Answer extends z.ZodObject>(answer: Answer): Answer {
   return z.union([answer, Proposal]) as unknown as Answer;
 }
 
+/** The words of an operator or a user, such as a reason. */
+export const Words = text(500).refine((words) => words.trim() !== "", "must not be blank");
+
 const ProposalFilter = z.object({
   status: ProposalState.optional(),
   kind: ProposalKind.optional(),
@@ -63,7 +66,6 @@ const ProposalFilter = z.object({
 });
 const ProposalRef = z.object({ id: ProposalId });
 const MarketRef = z.object({ id: MarketId });
-const Reason = text(500);
 
 const { operatorRead, operatorChange, publicRead, userChange } = operationsUnder("operations", { extension: true });
 
@@ -91,7 +93,7 @@ export const proposalOperations = {
   rejectProposal: operatorChange("read", {
     path: "/v1/proposals/:id/reject",
     summary: "End a proposal without its work. Needs the scope of the proposed operation.",
-    input: ProposalRef.extend({ reason: Reason }),
+    input: ProposalRef.extend({ reason: Words }),
     output: Proposal,
     refusals: ["PROPOSAL_DECIDED"],
   }),
@@ -118,7 +120,7 @@ export const proposalOperations = {
     summary:
       "Object to the waiting proposal about a market, as a user with a position: from then on only a person executes it.",
     onBehalf: "users",
-    input: MarketRef.extend({ reason: Reason }),
+    input: MarketRef.extend({ reason: Words }),
     output: z.object({ proposalId: ProposalId, objections: z.number().int().min(1) }).meta({ id: "Objection" }),
     refusals: ["PROPOSAL_DECIDED", "POSITION_REQUIRED", "ALREADY_OBJECTED"],
   }),

@@ -17,7 +17,7 @@ import {
   UserId,
 } from "../../scalars.ts";
 import { MarketRef } from "../markets.ts";
-import { orProposal } from "./proposals.ts";
+import { orProposal, Words } from "./proposals.ts";
 
 const expected = {
   expectPayouts: z
@@ -31,7 +31,7 @@ const expected = {
 const evidence = text(2000)
   .optional()
   .describe("Extension: what the decision rests on, such as a link and a quotation.");
-const Reason = text(500).meta({
+const Reason = Words.meta({
   description: "Why, as traders read it.",
   examples: ["The source never published the figure"],
 });
