@@ -71,7 +71,7 @@ export function refusalResponses(operation: Operation, headers: (isTimed: boolea
       {
         description: `${meanings.map(({ code, meaning }) => `\`${code}\` (${meaning})`).join("; ")}.`,
         headers: {
-          "Error-Code": { description: "For programs.", schema: { type: "string", enum: codes } },
+          "Error-Code": { schema: { type: "string", enum: codes } },
           ...headers(codes.some((code) => TIMED.includes(code))),
         },
         content: {
