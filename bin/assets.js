@@ -1,4 +1,4 @@
-// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts.
+// Bundles src/embed/ and src/console/ into dist/assets/: the loader for publishers, the frame with its parts, the pages' scripts, and the console.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -24,6 +24,16 @@ const styleAsText = {
     onLoad({ filter: /\.css$/ }, async ({ path }) => ({ contents: await bundle(path), loader: "text" }));
   },
 };
+
+/** What clients need to know of operations, as the build wrote it: the module itself would bring every schema along. */
+function factsOfOperations(path) {
+  return {
+    name: "facts-of-operations",
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]contract[\\/]wire-facts\.ts$/ }, () => ({ contents: readFileSync(path, "utf8") }));
+    },
+  };
+}
 
 async function bundle(entry, options = {}) {
   const { outputFiles } = await build({ entryPoints: [entry], plugins: [keepLocale], ...USUAL, ...options });
@@ -78,8 +88,8 @@ async function bundleParts(entry, folder, options = {}) {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     external: ["/assets/*"],
-    ...options,
     plugins: [keepLocale, styleAsText],
+    ...options,
   });
   const [entryFile, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) =>
     entry.endsWith(entryPoint),
@@ -99,7 +109,7 @@ export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
   const parts = path("dist/assets/parts");
   rmSync(path("dist/assets"), { recursive: true, force: true });
-  mkdirSync(parts, { recursive: true });
+  for (const folder of [parts, path("dist/assets/console")]) mkdirSync(folder, { recursive: true });
   const write = (name, text) => writeFileSync(path(`dist/assets/${name}`), text);
 
   const { version } = JSON.parse(readFileSync(path("package.json"), "utf8"));
@@ -121,6 +131,14 @@ export async function buildAssets(root) {
   const define = { STREAM_PART: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
+
+  const consoleFolder = path("dist/assets/console");
+  const consolePlugins = [keepLocale, styleAsText, factsOfOperations(path("dist/contract/wire-facts.js"))];
+  const script = await bundleParts(path("src/console/main.tsx"), consoleFolder, { plugins: consolePlugins });
+  const sheet = await bundle(path("src/console/styles/console.css"));
+  const style = `style-${createHash("sha256").update(sheet).digest("hex").slice(0, 8)}.css`;
+  write(`console/${style}`, sheet);
+  write("console.json", JSON.stringify({ script, style }));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));

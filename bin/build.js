@@ -18,10 +18,10 @@ for (const path of readdirSync(new URL("dist/", root), { recursive: true, encodi
   const file = new URL(`dist/${path}`, root);
   writeFileSync(file, transformSync(readFileSync(file, "utf8"), { format: "esm", target: "esnext" }).code);
 }
-await buildAssets(root);
 // Plain data that takes all schemas to compute.
 const { wireFacts } = await import("../dist/contract/wire-facts.js");
 write("contract/wire-facts.js", `export const wireFacts = ${JSON.stringify(wireFacts)};\n`);
+await buildAssets(root);
 const { schemaDocument } = await import("../dist/app/schema-documents.js");
 write("openapi.json", `${JSON.stringify(await schemaDocument("openapi"))}\n`);
 const { buildDocs, buildSite } = await import("./docs.js");

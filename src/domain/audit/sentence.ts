@@ -1,7 +1,7 @@
+import { kycVerdict } from "../policy/kyc-verdict.ts";
 import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
 import type { ProposalKind } from "../policy/proposal.ts";
 import { counted } from "../text.ts";
-import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
 import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
 
