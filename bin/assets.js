@@ -1,4 +1,5 @@
-// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts.
+// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts; and
+// src/console/, the operator's console.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -94,6 +95,28 @@ async function bundleParts(entry, folder, options = {}) {
   return basename(entryFile);
 }
 
+/**
+ * Bundles the operator's console into a folder of its own. What it imports by `import()` becomes files of their own.
+ * @returns the names of its script and its style sheet
+ */
+async function bundleConsole(entry, folder) {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    ...USUAL,
+    ...JSX,
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    outdir: folder,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(path, contents);
+  const [script, { cssBundle }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint);
+  return { script: basename(script), style: basename(cssBundle) };
+}
+
 /** Names by role, with which the server finds the built files: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
@@ -121,6 +144,8 @@ export async function buildAssets(root) {
   const define = { STREAM_PART: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
+
+  write("console.json", JSON.stringify(await bundleConsole(path("src/console/main.tsx"), path("dist/assets/console"))));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife", ...JSX }));
