@@ -127,7 +127,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
   );
   const proposals = startSweeper(
-    async () => leases.holds("closing") && sweepProposals(services),
+    async (signal) => leases.holds("closing") && sweepProposals(services, signal),
     (error) => log.error({ err: error }, "Proposals whose time has come cannot be executed"),
   );
   watchRecord(serving, anchoring.writer);

@@ -5,7 +5,13 @@ import { Fault } from "../../domain/fault.ts";
 import type { ProposalKind } from "../../domain/policy/proposal.ts";
 import type { Decided } from "../../engine/approvals/decisions.ts";
 import type { Proposal } from "../../engine/approvals/rows.ts";
-import { findProposal, lastProposalOf, listDueProposals, listProposals } from "../../queries/proposals.ts";
+import {
+  type DueMark,
+  findProposal,
+  lastProposalOf,
+  listDueProposals,
+  listProposals,
+} from "../../queries/proposals.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { marketProposalView, proposalView } from "./proposal-view.ts";
@@ -86,25 +92,35 @@ function shownWith(answer: Remade["answer"]) {
   });
 }
 
-/** The most proposals per sweep; the next sweep handles the rest. */
-const MAX_DUE = 100;
+/** The most proposals in memory at once. */
+const PAGE = 100;
 
 /**
- * Executes what waits for nothing but its time. A proposal whose work is refused waits on, and is tried again.
+ * Executes what waits for nothing but its time. A proposal whose work is refused waits on, and is tried again; it delays
+ * no other.
+ * @param signal ends the sweep before its next proposal
  * @returns how many this sweep executed
+ * @throws the last error that is no Fault, once all were tried
  */
-export async function sweepProposals(context: ServiceContext): Promise<number> {
-  const due = await context.pool.read((sql) => listDueProposals(sql, MAX_DUE));
+export async function sweepProposals(context: ServiceContext, signal?: AbortSignal): Promise<number> {
+  const failures: unknown[] = [];
   let executed = 0;
-  for (const proposal of due) {
-    try {
-      const { work } = await remake(context, proposal, { actor: SYSTEM_ACTOR });
-      const command = { type: "executeProposal", proposalId: proposal.id, by: SYSTEM_ACTOR, work } as const;
-      await context.sequencer.submit({ command, actor: SYSTEM_ACTOR });
-      executed += 1;
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+  for (let after: DueMark | undefined; ; ) {
+    const page = await context.pool.read((sql) => listDueProposals(sql, { after, limit: PAGE }));
+    for (const proposal of page) {
+      if (signal?.aborted) return executed;
+      try {
+        const { work } = await remake(context, proposal, { actor: SYSTEM_ACTOR });
+        const command = { type: "executeProposal", proposalId: proposal.id, by: SYSTEM_ACTOR, work } as const;
+        await context.sequencer.submit({ command, actor: SYSTEM_ACTOR });
+        executed += 1;
+      } catch (error) {
+        if (!(error instanceof Fault)) failures.push(error);
+      }
     }
+    after = page.at(-1);
+    if (page.length < PAGE) break;
   }
+  if (failures.length > 0) throw failures.at(-1);
   return executed;
 }
