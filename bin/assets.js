@@ -1,4 +1,5 @@
-// Bundles src/embed/ and src/console/ into dist/assets/: the loader for publishers, the frame with its parts, the pages' scripts, and the console.
+// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts; and
+// src/console/, the operator's console.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -115,6 +116,29 @@ async function bundleParts(entry, folder, options = {}) {
   return basename(entryFile);
 }
 
+/**
+ * Bundles the operator's console into a folder of its own. What it imports by `import()` becomes files of their own.
+ * @returns the names of its script and its style sheet
+ */
+async function bundleConsole(entry, folder, plugins) {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    ...USUAL,
+    ...JSX,
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    outdir: folder,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    plugins,
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(path, contents);
+  const [script, { cssBundle }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint);
+  return { script: basename(script), style: basename(cssBundle) };
+}
+
 /** Names by role, with which the server finds the built files: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
@@ -143,13 +167,9 @@ export async function buildAssets(root) {
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 
+  const ofConsole = [keepLocale, factsOfOperations(path("dist/contract/wire-facts.js"))];
   const consoleFolder = path("dist/assets/console");
-  const consolePlugins = [keepLocale, importOfH, styleAsText, factsOfOperations(path("dist/contract/wire-facts.js"))];
-  const script = await bundleParts(path("src/console/main.tsx"), consoleFolder, { plugins: consolePlugins });
-  const sheet = await bundle(path("src/console/styles/console.css"));
-  const style = `style-${createHash("sha256").update(sheet).digest("hex").slice(0, 8)}.css`;
-  write(`console/${style}`, sheet);
-  write("console.json", JSON.stringify({ script, style }));
+  write("console.json", JSON.stringify(await bundleConsole(path("src/console/main.tsx"), consoleFolder, ofConsole)));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife" }));

@@ -1,4 +1,5 @@
 import { render } from "preact";
+import "./styles/console.css";
 import { useEffect, useState } from "preact/hooks";
 import { Frame } from "./frame.tsx";
 import { readSession, type Session } from "./session.ts";
@@ -18,5 +19,4 @@ function Console() {
   return <Frame key={session.csrfToken} session={session} onEnd={() => setSession("none")} />;
 }
 
-const place = document.getElementById("app");
-if (place) render(<Console />, place);
+render(<Console />, document.body);
