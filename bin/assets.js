@@ -167,7 +167,7 @@ export async function buildAssets(root) {
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 
-  const ofConsole = [keepLocale, factsOfOperations(path("dist/contract/wire-facts.js"))];
+  const ofConsole = [keepLocale, importOfH, factsOfOperations(path("dist/contract/wire-facts.js"))];
   const consoleFolder = path("dist/assets/console");
   write("console.json", JSON.stringify(await bundleConsole(path("src/console/main.tsx"), consoleFolder, ofConsole)));
 

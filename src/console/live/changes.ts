@@ -35,6 +35,7 @@ export class Changes {
     addEventListener("online", this.#reopen);
     document.addEventListener("visibilitychange", this.#hurry);
     this.watch([]);
+    void this.#askHead();
   }
 
   /** Streams events of these markets from now on. */
@@ -84,7 +85,8 @@ export class Changes {
     this.#isAsking = true;
     try {
       const { count } = await this.#background.getAuditStatus({});
-      const isNew = this.#count !== undefined && count !== this.#count;
+      // The first number counts as a change too: a view may have read before it.
+      const isNew = count !== this.#count;
       this.#count = count;
       this.#note({ isHeadLost: false });
       if (isNew) this.#tell();

@@ -37,7 +37,7 @@ export function TodayView() {
       {({ items, proposals, unasked }) => (
         <>
           {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
-          {items.length > 0 && <p>{counted(items.length, "item")} wait for a person, most urgent first.</p>}
+          {items.length > 0 && <p>{counted(items.length, "item")}, most urgent first.</p>}
           <Table
             name="Waiting"
             rows={items}
