@@ -41,7 +41,8 @@ test("without a session the page is the sign-in form; a wrong key is refused in 
 test("Today shows what waits, as the inbox orders it, and a second person approves it there", async () => {
   const { page, complaints, close } = await openConsole(tenant);
   await page.getByText("Nothing waits for a person").waitFor();
-  const { proposalId } = await other().settleMarket({ marketId: "mkt_own", outcome: "yes" });
+  await other().settleMarket({ marketId: "mkt_own", outcome: "yes" });
+  const { proposalId } = await other().getMarketProposal({ id: "mkt_own" });
   const row = rowOf(page, proposalId);
   await row.waitFor();
   expect(await row.getAttribute("data-kind")).toBe("market.proposed");
