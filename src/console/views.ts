@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import type { Place } from "./router.ts";
 import { TodayView } from "./views/today.tsx";
+import { TradersView } from "./views/traders.tsx";
 
 /** What a view gets: the address's query, and the id at its end for the page of one thing. */
 export interface ViewProps {
@@ -20,7 +21,10 @@ export interface ViewEntry {
 }
 
 /** Every view, in the order of the navigation. A new one is a row here. */
-export const VIEWS: readonly ViewEntry[] = [{ name: "Today", path: "/", key: "t", view: TodayView }];
+export const VIEWS: readonly ViewEntry[] = [
+  { name: "Today", path: "/", key: "t", view: TodayView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView },
+];
 
 /** The view at a place; undefined for an unknown address. */
 export function viewAt({
