@@ -10,7 +10,7 @@ import type { Session } from "./session.ts";
 export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
-  seq?: string;
+  seq?: string | null;
 }
 
 /** Everything that views share: who works here, and how to ask and tell. */
