@@ -3,15 +3,17 @@ import type { FrameData, FrameList } from "../contract/resources/embed.ts";
 import { ServerClock } from "./stream/clock.ts";
 import type { Pauses } from "./stream/pauses.ts";
 
-/** A refusal: its code, the server's message, and how many seconds to wait before trying again. */
+/** A refusal: its code, the server's message, how many seconds to wait before trying again, and when it ends by itself. */
 export class Refused extends Error {
   readonly code: string;
   readonly retryAfterSec: number;
+  readonly until: string | null;
 
-  constructor(code: string, message: string, retryAfterSec = 0) {
+  constructor(code: string, message: string, retryAfterSec = 0, until: string | null = null) {
     super(message);
     this.code = code;
     this.retryAfterSec = retryAfterSec;
+    this.until = until;
   }
 }
 

@@ -18,6 +18,8 @@ export interface Words {
   href?: string;
   /** Seconds until it makes sense to try again. */
   waitSec?: number;
+  /** When the refusal ends by itself. */
+  until?: string;
 }
 
 type After<Group extends string, Key> = Key extends `${Group}${infer Name}` ? Name : never;
@@ -99,7 +101,7 @@ export const saysNothing = ({ code }: Refused): boolean => AT_THE_DOOR.includes(
 export const isOfTheUser = ({ code }: Pick<Refused, "code">): boolean => OF_THE_USER.includes(code);
 
 /** The words for a refusal. A code without a message keeps the server's, and so does one whose limit is unknown. */
-export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
+export function wordsFor({ code, message, retryAfterSec, until }: Refused): Words {
   const name = MESSAGES[code];
   const limit = LIMIT.exec(message)?.[1];
   const needsLimit = name === "maxTrade" || name === "exposure";
@@ -108,6 +110,7 @@ export function wordsFor({ code, message, retryAfterSec }: Refused): Words {
     ...(name && (limit || !needsLimit) && { key: `refusal.${name}`, offer: HELP[code] }),
     ...(needsLimit && limit && { values: { limit } }),
     ...(retryAfterSec > 0 && { waitSec: retryAfterSec }),
+    ...(until && { until }),
   };
 }
 
@@ -119,8 +122,8 @@ export function wordsForReading(refused: Refused): Words {
 }
 
 /** A refusal in the reader's language; `limit` among its values is an amount of dollars. */
-export function sayWords({ say, dollars }: Speaker, { text = "", key, values = {} }: Words): string {
-  if (key === undefined) return text;
+export function sayWords({ say, dollars, exact }: Speaker, { text = "", key, values = {}, until }: Words): string {
   const { limit, ...rest } = values;
-  return say(key, limit === undefined ? rest : { ...rest, limit: dollars(Number(limit)) });
+  const said = key ? say(key, limit === undefined ? rest : { ...rest, limit: dollars(Number(limit)) }) : text;
+  return until ? `${said} ${say("refusal.until", { time: exact(until) })}` : said;
 }

@@ -4,7 +4,6 @@ import { DAY_MS, HOUR_MS } from "../domain/time/units.ts";
 export interface Formats {
   number(value: number): string;
   dollars(usd: number): string;
-  dollarsOfMicro(micro: bigint): string;
   /** Without cents, for amounts that have none. */
   wholeDollars(usd: number): string;
   /** From a thousand on without cents, and short where the language has a short form, such as $1.2K. */
@@ -71,7 +70,6 @@ export function formatsFor(locale: string, { timeZone }: FormatOptions = {}): Fo
   return {
     number: number({}),
     dollars,
-    dollarsOfMicro: (micro) => dollars(Number(micro) / 1e6),
     wholeDollars,
     volume: (value) => (value < 1000 ? dollars(value) : (isShort(value) ? compact : wholeDollars)(value)),
     signed: (value) => (isNothing(value) ? dollars(0) : withSign(value)),

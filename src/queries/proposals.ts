@@ -43,12 +43,19 @@ export async function lastProposalOf(sql: ReadSql, marketId: string): Promise<Pr
   return last;
 }
 
-/** Proposals that wait for nothing but the sweep. */
-export async function listDueProposals(sql: ReadSql, limit: number): Promise<Proposal[]> {
+/** The end of a page of due proposals. */
+export type DueMark = Pick<Proposal, "finalAt" | "id">;
+
+/** Proposals that wait for nothing but the sweep, the longest first. */
+export async function listDueProposals(
+  sql: ReadSql,
+  { after, limit }: { after: DueMark | undefined; limit: number },
+): Promise<Proposal[]> {
   const rows = await sql`
     select ${columns(sql)}
       from proposal
      where ${isDue(sql)} and final_at <= ${nowMs(sql)}
+       ${after ? sql`and (final_at, id) > (${String(after.finalAt)}::bigint, ${after.id})` : sql``}
      order by final_at, id
      limit ${limit}`;
   return rows.map(toProposal);

@@ -228,6 +228,18 @@ describe("words", () => {
     expect(unsure.sort()).toEqual(["DATABASE_UNAVAILABLE", "INTERNAL", "OUTCOME_UNKNOWN", "UNREACHABLE"]);
   });
 
+  test("a refusal that ends by itself says when, in every language", () => {
+    const until = new Date(NOON).toISOString();
+    for (const [locale, messages] of Object.entries(CATALOGUES)) {
+      const one = speakerFor(locale, messages);
+      const text = sayWords(one, wordsFor(new Refused("SUITABILITY_REQUIRED", "", 0, until)));
+      expect(text.startsWith(one.say("refusal.suitability"))).toBe(true);
+      expect(text).toContain(one.exact(until));
+    }
+    const { text, until: none } = wordsFor(new Refused("JURISDICTION_BLOCKED", "Not here"));
+    expect([text, none]).toEqual(["Not here.", undefined]);
+  });
+
   test("a time to wait is passed on", () => {
     expect(wordsFor(new Refused("RATE_LIMITED", "", 12)).waitSec).toBe(12);
     expect(wordsFor(new Refused("MARKET_CLOSED", "")).waitSec).toBeUndefined();

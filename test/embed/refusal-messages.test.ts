@@ -87,6 +87,21 @@ describe("who may not trade is told before the first press, and the way out is t
     await fresh.close();
   });
 
+  test("what ends by itself is told with the time of its end, and ends then", async () => {
+    const forMs = (ttlMs: number) => submit({ type: "updatePolicy", patch: { suitabilityRequired: true }, ttlMs });
+    await forMs(7_200_000);
+    const barred = await openMarket({}, "usr_2");
+    const time = String.raw`\w+ \d+, 20\d\d, \d+:\d\d.[AP]M \S+`;
+    const words = new RegExp(`^Answer a few questions first: .*\\. Not allowed until ${time}\\.$`);
+    await expect.poll(() => refusal(barred)).toMatch(words);
+    await forMs(8000);
+    await barred.page.evaluate(`window.token = ${JSON.stringify(await userToken({ sub: "usr_2", jti: "later" }))}`);
+    await barred.page.evaluate("embeds[0].refreshToken()");
+    await expect.poll(() => part(barred.frame, "submit").isEnabled(), { timeout: 15_000 }).toBe(true);
+    expect(await part(barred.frame, "refusal").count()).toBe(0);
+    await barred.close();
+  });
+
   test.each([
     ["a limit", setPolicy({ maxTradeUsd: 10 }), setPolicy({ maxTradeUsd: 1000 }), /may be \$10\.00 at most/],
     [

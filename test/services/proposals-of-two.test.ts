@@ -54,7 +54,7 @@ test("two processes that sweep one due proposal at once execute it once; until t
   await expect
     .poll(async () => ((await readDueIn(tenant.sql, [])) ?? 1) <= 0, { timeout: 20_000, interval: 50 })
     .toBe(true);
-  const swept = await Promise.all(tenant.processes.map(sweepProposals));
+  const swept = await Promise.all(tenant.processes.map((each) => sweepProposals(each)));
   expect(swept.toSorted()).toEqual([0, 1]);
   expect(await as(1).getProposal({ id })).toMatchObject({ status: "executed", decidedBy: "oracle" });
   expect((await types(id)).filter((type) => type === "proposal.executed")).toHaveLength(1);

@@ -6,6 +6,9 @@ import { isOfTheUser } from "../words.ts";
 import type { Order } from "./orders.ts";
 import { askOnce, type Eligible } from "./shared-standing.ts";
 
+const OVER_CAP = "EXPOSURE_EXCEEDED";
+const LONGEST_TIMER_MS = 2 ** 31 - 1000;
+
 /** Whether the user may trade at all. */
 export interface Standing {
   /** A refusal of who the user is; undefined while none is known. */
@@ -57,6 +60,14 @@ export function useStanding({ viewer, order, onLimit }: StandingOptions): Standi
     };
   }, [api, user, handed]);
 
+  useEffect(() => {
+    const restMs = Date.parse(barred?.until ?? "") - api.clock.now();
+    if (!(restMs < LONGEST_TIMER_MS)) return;
+    // The clock is right to a second.
+    const timer = setTimeout(() => setBarred(undefined), restMs + 1000);
+    return () => clearTimeout(timer);
+  }, [barred]);
+
   return {
     barred,
     bar(refused) {
@@ -71,8 +82,8 @@ export function useStanding({ viewer, order, onLimit }: StandingOptions): Standi
  * every other refusal, such as of the balance or the price.
  */
 function refusalOf({ reasons, limits }: Eligible, { sizeMicro }: Order): Refused | undefined {
-  const barring = reasons.find(isOfTheUser);
-  if (barring) return new Refused(barring.code, barring.message);
+  const known = reasons.find((each) => isOfTheUser(each) || each.code === OVER_CAP);
+  if (known) return new Refused(known.code, known.message, 0, known.until);
   if (usdFromMicro(sizeMicro) <= limits.remainingUsd) return undefined;
-  return new Refused("EXPOSURE_EXCEEDED", `The trade would exceed the cap of ${limits.maxExposureUsd} USD`);
+  return new Refused(OVER_CAP, `The trade would exceed the cap of ${limits.maxExposureUsd} USD`);
 }

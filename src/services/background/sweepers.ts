@@ -7,7 +7,10 @@ import { type Repeated, repeat } from "./repeat.ts";
 const SWEEP_MS = 2000;
 
 /** Sweeps every few seconds until stopped. */
-export function startSweeper(sweep: () => Promise<unknown>, onError: (error: unknown) => void): Repeated {
+export function startSweeper(
+  sweep: (signal: AbortSignal) => Promise<unknown>,
+  onError: (error: unknown) => void,
+): Repeated {
   return repeat(sweep, { pauseMs: SWEEP_MS, onError });
 }
 

@@ -1,21 +1,21 @@
 import type { Input, Result } from "../../contract/operations.ts";
-import { type OperationScope, requireScopes } from "../../domain/access/scopes.ts";
+import { requireScopes } from "../../domain/access/scopes.ts";
 import { SYSTEM_ACTOR } from "../../domain/audit/actors.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { ProposalKind } from "../../domain/policy/proposal.ts";
+import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
 import type { Decided } from "../../engine/approvals/decisions.ts";
 import type { Proposal } from "../../engine/approvals/rows.ts";
-import { findProposal, lastProposalOf, listDueProposals, listProposals } from "../../queries/proposals.ts";
+import {
+  type DueMark,
+  findProposal,
+  lastProposalOf,
+  listDueProposals,
+  listProposals,
+} from "../../queries/proposals.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { marketProposalView, proposalView } from "./proposal-view.ts";
 import { type Remade, remake } from "./work.ts";
-
-/** The scope of the operation that a proposal of each kind would carry out. */
-const SCOPE_OF: Record<ProposalKind, OperationScope> = {
-  ...{ settle: "settle", void: "settle", correct: "settle" },
-  ...{ withdraw: "funds", credit: "funds", loosen: "config", key: "keys" },
-};
 
 /** Commands that wait for other actors or for their time. */
 export function proposalHandlers(context: ServiceContext) {
@@ -63,7 +63,8 @@ function known(proposal: Proposal | undefined): Proposal {
 /** @throws Fault NOT_FOUND, or SCOPE_REQUIRED for a caller that may not carry out its operation */
 async function requireProposal({ pool }: ServiceContext, id: string, caller?: Caller): Promise<Proposal> {
   const proposal = known(await pool.read((sql) => findProposal(sql, id)));
-  if (caller) requireScopes(caller.scopes, [SCOPE_OF[proposal.kind]], `to decide about a proposal to ${proposal.kind}`);
+  if (caller)
+    requireScopes(caller.scopes, [PROPOSAL_SCOPES[proposal.kind]], `to decide about a proposal to ${proposal.kind}`);
   return proposal;
 }
 
@@ -86,25 +87,35 @@ function shownWith(answer: Remade["answer"]) {
   });
 }
 
-/** The most proposals per sweep; the next sweep handles the rest. */
-const MAX_DUE = 100;
+/** The most proposals in memory at once. */
+const PAGE = 100;
 
 /**
- * Executes what waits for nothing but its time. A proposal whose work is refused waits on, and is tried again.
+ * Executes what waits for nothing but its time. A proposal whose work is refused waits on, and is tried again; it delays
+ * no other.
+ * @param signal ends the sweep before its next proposal
  * @returns how many this sweep executed
+ * @throws the last error that is no Fault, once all were tried
  */
-export async function sweepProposals(context: ServiceContext): Promise<number> {
-  const due = await context.pool.read((sql) => listDueProposals(sql, MAX_DUE));
+export async function sweepProposals(context: ServiceContext, signal?: AbortSignal): Promise<number> {
+  const failures: unknown[] = [];
   let executed = 0;
-  for (const proposal of due) {
-    try {
-      const { work } = await remake(context, proposal, { actor: SYSTEM_ACTOR });
-      const command = { type: "executeProposal", proposalId: proposal.id, by: SYSTEM_ACTOR, work } as const;
-      await context.sequencer.submit({ command, actor: SYSTEM_ACTOR });
-      executed += 1;
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+  for (let after: DueMark | undefined; ; ) {
+    const page = await context.pool.read((sql) => listDueProposals(sql, { after, limit: PAGE }));
+    for (const proposal of page) {
+      if (signal?.aborted) return executed;
+      try {
+        const { work } = await remake(context, proposal, { actor: SYSTEM_ACTOR });
+        const command = { type: "executeProposal", proposalId: proposal.id, by: SYSTEM_ACTOR, work } as const;
+        await context.sequencer.submit({ command, actor: SYSTEM_ACTOR });
+        executed += 1;
+      } catch (error) {
+        if (!(error instanceof Fault)) failures.push(error);
+      }
     }
+    after = page.at(-1);
+    if (page.length < PAGE) break;
   }
+  if (failures.length > 0) throw failures.at(-1);
   return executed;
 }
