@@ -13,6 +13,12 @@ export interface Notice {
   seq?: string | null;
 }
 
+/** What a view gets: the address's query, and the id at its end for the page of one thing. */
+export interface ViewProps {
+  query: URLSearchParams;
+  id: string;
+}
+
 /** Everything that views share: who works here, and how to ask and tell. */
 export interface Desk {
   session: Session;

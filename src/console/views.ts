@@ -1,14 +1,9 @@
 import type { ComponentType } from "preact";
+import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
 import { EntryView } from "./views/record/entry.tsx";
 import { RecordView } from "./views/record.tsx";
 import { TodayView } from "./views/today.tsx";
-
-/** What a view gets: the address's query, and the id at its end for the page of one thing. */
-export interface ViewProps {
-  query: URLSearchParams;
-  id: string;
-}
 
 export interface ViewEntry {
   name: string;

@@ -1,6 +1,6 @@
 import type { WireInput } from "../../contract/operations.ts";
 import { AUDIT_TYPES, sentenceOf } from "../../domain/audit/sentence.ts";
-import { useDesk } from "../desk.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
@@ -9,7 +9,6 @@ import { Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
-import type { ViewProps } from "../views.ts";
 import { Checks } from "./record/checks.tsx";
 
 const PATH = "/record";

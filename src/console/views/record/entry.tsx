@@ -1,11 +1,10 @@
-import { useDesk } from "../../desk.ts";
+import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
-import type { ViewProps } from "../../views.ts";
 
 /** One entry of the audit log: what it says, its payload as it is sealed, and its neighbours in the chain. */
 export function EntryView({ id }: ViewProps) {
