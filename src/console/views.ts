@@ -1,13 +1,10 @@
 import type { ComponentType } from "preact";
+import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { EntryView } from "./views/record/entry.tsx";
+import { RecordView } from "./views/record.tsx";
 import { TodayView } from "./views/today.tsx";
 import { TradersView } from "./views/traders.tsx";
-
-/** What a view gets: the address's query, and the id at its end for the page of one thing. */
-export interface ViewProps {
-  query: URLSearchParams;
-  id: string;
-}
 
 export interface ViewEntry {
   name: string;
@@ -24,6 +21,7 @@ export interface ViewEntry {
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
   { name: "Traders", path: "/traders", key: "u", view: TradersView },
+  { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
 ];
 
 /** The view at a place; undefined for an unknown address. */

@@ -1,6 +1,6 @@
 import { USER_STATES } from "../../contract/constants.ts";
 import type { WireInput } from "../../contract/operations.ts";
-import { useDesk } from "../desk.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
@@ -10,7 +10,6 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
-import type { ViewProps } from "../views.ts";
 
 const PATH = "/traders";
 const ROWS = 100;
