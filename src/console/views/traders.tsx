@@ -1,5 +1,4 @@
-import { USER_STATES } from "../../contract/constants.ts";
-import type { WireInput } from "../../contract/operations.ts";
+import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
 import { Pager } from "../parts/pager.tsx";
@@ -13,13 +12,24 @@ import { option, pmctl } from "../terminal-line.ts";
 
 const PATH = "/traders";
 const ROWS = 100;
-const STATES = [["", "All"], ...USER_STATES.map((state) => [state, capital(state)] as const)] as const;
+
+type State = WireResult<"getUser">["state"];
+
+/** Every standing, and how it looks. */
+const LOOKS: Readonly<Record<State, "good" | "warn" | "bad" | "">> = {
+  unverified: "",
+  verified: "good",
+  rejected: "bad",
+  review: "warn",
+  restricted: "bad",
+};
+const STATES = ["", ...Object.keys(LOOKS)].map((state) => [state, capital(state) || "All"] as const);
 
 /** Every user of the tenant by id, with standing and money. */
 export function TradersView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const [q, state, cursor] = ["q", "state", "cursor"].map((name) => query.get(name) || undefined);
-  const filter = { q, state: state as WireInput<"listUsers">["state"] };
+  const filter = { q, state: state as State | undefined };
   const live = useLive((api) => api.listUsers({ ...filter, cursor, limit: ROWS }), query.toString());
   return (
     <View
@@ -76,9 +86,7 @@ export function UserLink({ id }: { id: string }) {
   );
 }
 
-const LOOKS = { verified: "good", restricted: "bad", rejected: "bad", review: "warn", unverified: undefined } as const;
-
-export function Standing({ of }: { of: (typeof USER_STATES)[number] }) {
+export function Standing({ of }: { of: State }) {
   return <span class={LOOKS[of]}>{capital(of)}</span>;
 }
 
