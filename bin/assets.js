@@ -1,4 +1,5 @@
-// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts.
+// Bundles src/embed/ into dist/assets/: the loader for publishers, the frame with its parts, and the pages' scripts; and
+// src/console/, the operator's console.
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -35,6 +36,16 @@ const styleAsText = {
     onLoad({ filter: /\.css$/ }, async ({ path }) => ({ contents: await bundle(path), loader: "text" }));
   },
 };
+
+/** What clients need to know of operations, as the build wrote it: the module itself would bring every schema along. */
+function factsOfOperations(path) {
+  return {
+    name: "facts-of-operations",
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]contract[\\/]wire-facts\.ts$/ }, () => ({ contents: readFileSync(path, "utf8") }));
+    },
+  };
+}
 
 async function bundle(entry, options = {}) {
   const { outputFiles } = await build({ entryPoints: [entry], plugins: [keepLocale], ...USUAL, ...options });
@@ -89,8 +100,8 @@ async function bundleParts(entry, folder, options = {}) {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     external: ["/assets/*"],
-    ...options,
     plugins: [keepLocale, importOfH, styleAsText],
+    ...options,
   });
   const [entryFile, { imports }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) =>
     entry.endsWith(entryPoint),
@@ -105,12 +116,35 @@ async function bundleParts(entry, folder, options = {}) {
   return basename(entryFile);
 }
 
+/**
+ * Bundles the operator's console into a folder of its own. What it imports by `import()` becomes files of their own.
+ * @returns the names of its script and its style sheet
+ */
+async function bundleConsole(entry, folder, plugins) {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [entry],
+    ...USUAL,
+    ...JSX,
+    format: "esm",
+    splitting: true,
+    metafile: true,
+    outdir: folder,
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    plugins,
+  });
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of outputFiles) writeFileSync(path, contents);
+  const [script, { cssBundle }] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint);
+  return { script: basename(script), style: basename(cssBundle) };
+}
+
 /** Names by role, with which the server finds the built files: see `src/server/pages/assets.ts`. */
 export async function buildAssets(root) {
   const path = (name) => fileURLToPath(new URL(name, root));
   const parts = path("dist/assets/parts");
   rmSync(path("dist/assets"), { recursive: true, force: true });
-  mkdirSync(parts, { recursive: true });
+  for (const folder of [parts, path("dist/assets/console")]) mkdirSync(folder, { recursive: true });
   const write = (name, text) => writeFileSync(path(`dist/assets/${name}`), text);
 
   const { version } = JSON.parse(readFileSync(path("package.json"), "utf8"));
@@ -132,6 +166,10 @@ export async function buildAssets(root) {
   const define = { STREAM_PART: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
+
+  const ofConsole = [keepLocale, importOfH, factsOfOperations(path("dist/contract/wire-facts.js"))];
+  const consoleFolder = path("dist/assets/console");
+  write("console.json", JSON.stringify(await bundleConsole(path("src/console/main.tsx"), consoleFolder, ofConsole)));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife" }));

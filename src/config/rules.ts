@@ -1,5 +1,5 @@
 import { HostNames } from "../domain/access/host-names.ts";
-import { refusalOfAddress } from "../domain/access/networks.ts";
+import { isLoopback, refusalOfAddress } from "../domain/access/networks.ts";
 import { PRESETS } from "../domain/feeds/presets.ts";
 import { nearest } from "../domain/nearest.ts";
 import { faintPairs, faintText } from "../domain/theme/contrast.ts";
@@ -9,6 +9,7 @@ import { BUILT_IN, type ColorToken, type Scheme } from "../domain/theme/tokens.t
 import type { Finding, Path } from "./config-error.ts";
 import { servedHosts } from "./hosts.ts";
 import { statedTargets } from "./schema/anchor-places.ts";
+import { ownListener } from "./schema/console-schema.ts";
 import type { TenantFile } from "./schema/schema.ts";
 import { databaseAddressesAreSound } from "./secrets/database-url.ts";
 import { marketFilesStayBelow } from "./tenant-files/market-walk.ts";
@@ -23,6 +24,7 @@ export const RULES: readonly ((draft: Draft) => Finding[])[] = [
   ruleNamesAreUnique,
   providersHaveSecrets,
   portsDiffer,
+  consoleIsProtected,
   adminHostsAreServed,
   outgoingAddressesAreAllowed,
   sourcesAreComplete,
@@ -73,6 +75,23 @@ function providersHaveSecrets({ webhooks }: Draft): Finding[] {
 function portsDiffer({ server }: Draft): Finding[] {
   if (!server || server.port !== server.opsPort || server.port === 0) return [];
   return [{ path: ["server", "opsPort"], message: `must differ from server.port (${server.port})`, code: "CONFLICT" }];
+}
+
+/** Keys must not travel unencrypted, and a page must not be reached under a name that a stranger chose. */
+function consoleIsProtected({ server }: Draft): Finding[] {
+  const { console: settings } = server ?? {};
+  const own = settings ? ownListener(settings) : undefined;
+  if (!server || !settings || !own) return [];
+  const path = ["server", "console"];
+  const same = own.port !== 0 && (["port", "opsPort"] as const).find((name) => server[name] === own.port);
+  if (same)
+    return [{ path: [...path, "port"], message: `must differ from server.${same} (${own.port})`, code: "CONFLICT" }];
+  if (isLoopback(own.host)) return [];
+  const needs = (message: string): Finding => ({ path: [...path, "host"], message: `is not loopback: ${message}` });
+  return [
+    ...(settings.tls || server.tls ? [] : [needs("tls is required")]),
+    ...(settings.origins.length > 0 ? [] : [needs("origins is required")]),
+  ];
 }
 
 /** Under any other name, all admin operations would be refused because the host is unknown. */

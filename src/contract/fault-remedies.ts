@@ -4,11 +4,13 @@ import type { FaultCode } from "../domain/fault.ts";
 export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   KEY_INVALID: "Send a key of the tenant in `x-api-key`. The operator compares it with the keys in force.",
   USER_REQUIRED: "Send a valid user token. The operator can see what is wrong with the rejected one.",
+  SESSION_REQUIRED: "Sign in to the console again with an admin key.",
   SIGNATURE_INVALID: "Sign the bytes that you send with the endpoint's secret. The operator can see what was wrong.",
   FORBIDDEN: "Send an admin key instead of the public key.",
   SCOPE_REQUIRED: "Use a key with the scope, or let the operator create one: `pmctl key create --scopes`.",
   ORIGIN_FORBIDDEN:
     "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
+  CSRF_INVALID: "Send the `csrfToken` of `GET /console/session` in `x-csrf-token`, or load the page again.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",
   ACCOUNT_RESTRICTED: "Read who restricted the account and why. An operator lifts it: `pmctl user release`.",
   JURISDICTION_UNKNOWN:

@@ -1,3 +1,4 @@
+import type { OperationScope } from "../domain/access/scopes.ts";
 import type { Auth, Operation } from "./operation.ts";
 import { type OperationId, operationIds, operations } from "./operations.ts";
 
@@ -6,6 +7,8 @@ export interface WireFacts {
   method: Operation["method"];
   path: string;
   auth: Auth;
+  /** What an admin key needs; null where it needs no scope. */
+  scope: OperationScope | null;
   /** The names of the input's fields. */
   takes: readonly string[];
   /** The form of the body: a list, an object with some of these fields, or anything. */
@@ -27,12 +30,12 @@ export const wireFacts = Object.fromEntries(operationIds.map((id) => [id, factsO
 >;
 
 function factsOf(operation: Operation): WireFacts {
-  const { method, path, auth, input } = operation;
+  const { method, path, auth, input, scope = null } = operation;
   const { inQuery = false, optionalUser = false, temporary = false, writes = false, health = false } = operation;
   const paged = operation.paged === true;
   const answers = answersOf(operation);
   return {
-    ...{ method, path, auth, takes: Object.keys(input.shape), answers },
+    ...{ method, path, auth, scope, takes: Object.keys(input.shape), answers },
     ...{ inQuery, optionalUser, paged, temporary, writes, health },
   };
 }

@@ -12,10 +12,7 @@ interface FaultFacts {
   meaning: string;
   /** What the user can do about it, besides waiting or another request; absent if nothing helps. */
   action?: UserAction;
-  /**
-   * The command that most likely helps, ready to paste once `<user>` and `<market>` are filled in from the request.
-   * Absent if the message states it or no command helps.
-   */
+  /** The command that most likely helps, once `<user>` and `<market>` are filled in; absent if none does. */
   next?: string;
 }
 
@@ -37,6 +34,7 @@ const FAULTS = {
     meaning: "the user token is missing or invalid",
     next: "pmctl audit security",
   },
+  SESSION_REQUIRED: { status: 401, exit: 4, meaning: "the console's session is missing or has ended" },
   SIGNATURE_INVALID: {
     status: 401,
     exit: 4,
@@ -51,6 +49,7 @@ const FAULTS = {
     next: "pmctl key list",
   },
   ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page's origin may not use the session cookie" },
+  CSRF_INVALID: { status: 403, exit: 4, meaning: "the header `x-csrf-token` lacks the token of the session" },
   KYC_REQUIRED: {
     status: 403,
     exit: 4,

@@ -1,4 +1,6 @@
 import type { Json } from "../domain/audit/audit-link.ts";
+import { endConsole, openConsole } from "./access/console.ts";
+import { createKey, endLeaked, revokeKey, rotateKey } from "./access/keys.ts";
 import {
   approveProposal,
   executeProposal,
@@ -15,7 +17,6 @@ import { correctMarket } from "./ends/correction.ts";
 import { settleMarket, voidMarket } from "./ends/settlement.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
 import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
-import { createKey, endLeaked, revokeKey, rotateKey } from "./keys.ts";
 import { clarifyMarket, closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
@@ -69,6 +70,8 @@ const KINDS = {
   rotateKey,
   revokeKey,
   endLeaked,
+  openConsole,
+  endConsole,
 };
 
 type Kinds = typeof KINDS;

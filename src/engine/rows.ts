@@ -151,6 +151,19 @@ export interface InboundWebhook extends Sealable {
   receivedAt: number;
 }
 
+/** A session of the operator's console. */
+export interface ConsoleSession extends Sealable {
+  /** SHA-256 of the cookie's token, hex. */
+  sha256: string;
+  /** Of the admin key that signed in. */
+  keyHash: string;
+  keyName: string;
+  createdAt: number;
+  /** When it ends at the latest. */
+  endsAt: number;
+  endedAt: number | null;
+}
+
 export type WithdrawalStatus = "pending" | "approved" | "rejected";
 
 /** Outgoing money, held in the user's pending account until an operator decides. */
@@ -217,6 +230,7 @@ export interface Tables {
   stake: { isHeld: boolean };
   assessment: Assessment;
   inboundDelivery: InboundWebhook;
+  consoleSession: ConsoleSession;
 }
 
 export type Table = keyof Tables;

@@ -6,6 +6,15 @@ import { decimalFromMicro } from "../domain/money.ts";
 import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
+import {
+  createdKey,
+  type DeclaredKey,
+  isInForce,
+  isLive,
+  type KeyInHand,
+  refuseLeaked,
+  statedKeys,
+} from "./access/keys.ts";
 import { type AppliedBy, requirePlanApproved } from "./approvals/plans.ts";
 import { marketSubject, waitingNeed } from "./approvals/proposals.ts";
 import {
@@ -20,7 +29,6 @@ import {
   TENANT_TO_WRITE,
 } from "./command.ts";
 import type { Draft, Reader } from "./draft.ts";
-import { createdKey, type DeclaredKey, isInForce, isLive, type KeyInHand, refuseLeaked, statedKeys } from "./keys.ts";
 import {
   type CreateMarket,
   createMarket,

@@ -1,16 +1,10 @@
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import { Fault } from "../domain/fault.ts";
+import { kycVerdict } from "../domain/policy/kyc-verdict.ts";
 import { policyAt } from "../domain/policy/policy.ts";
 import { isPassed } from "../domain/policy/suitability.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
-import {
-  capMinor,
-  KYC_STATE_OF,
-  type KycStatus,
-  kycVerdict,
-  type TraderState,
-  traderStateOf,
-} from "../domain/trader.ts";
+import { capMinor, KYC_STATE_OF, type KycStatus, type TraderState, traderStateOf } from "../domain/trader.ts";
 import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";

@@ -101,7 +101,7 @@ export function replaced<Row extends { version: number }>(
 export function merged<Row>(
   name: string,
   key: Key<Row>,
-  provenBy: Proof,
+  provenBy: Proof | undefined,
   columns: Columns<Row>,
   { server, adds }: { server: Right; adds: Key<Row> },
 ): TableCodec<Row> {

@@ -87,6 +87,7 @@ const LOADERS: { [T in Exclude<Table, "holders" | "holderFees" | "holderDebts" |
   planApproval: neverLoaded,
   planApprovals: loadPlanApprovals,
   inboundDelivery: byKey(TABLES.inboundDelivery),
+  consoleSession: byKey(TABLES.consoleSession),
   assessment: neverLoaded,
   position: neverLoaded,
   positionFee: neverLoaded,

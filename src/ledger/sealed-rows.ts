@@ -5,7 +5,7 @@ import type { Sealable, Table, Tables } from "../engine/rows.ts";
 
 /**
  * The sealed fields of rows that prevent a request or a provider's event from counting twice. Without a seal, an intruder
- * with write access to the database could add a row to suppress a deposit or to answer a request that never ran.
+ * with write access to the database could add a row to suppress a deposit, to answer a request that never ran, or to sign in.
  */
 const SEALED: { readonly [T in Table]?: (row: Tables[T]) => SealedFields } = {
   receipt: (row) => [row.provider, row.reference, String(row.amountMicro), row.userId],
@@ -13,16 +13,18 @@ const SEALED: { readonly [T in Table]?: (row: Tables[T]) => SealedFields } = {
     ...[row.provider, row.sha256, row.event, row.reference],
     ...[row.userId, row.outcome, row.body, row.receivedAt],
   ],
+  consoleSession: (row) => [row.sha256, row.keyHash, row.keyName, row.createdAt, row.endsAt, row.endedAt],
   storedAnswer: (row) => [row.caller, row.key, row.requestHash, row.status, row.body, row.createdAt],
 };
 
-function fieldsOf<T extends Table>(table: T, row: Tables[T]): SealedFields | undefined {
+/** What the seal of a row covers; undefined for a table whose rows have none. */
+export function sealedFieldsOf<T extends Table>(table: T, row: Tables[T]): SealedFields | undefined {
   return SEALED[table]?.(row);
 }
 
 /** Seals a row to be written, if its table is listed above. */
 export function sealWrite({ table, row }: RowWrite, key: AuditKey): void {
-  const fields = fieldsOf(table, row);
+  const fields = sealedFieldsOf(table, row);
   if (fields) (row as Sealable).seal = sealRow(key, table, fields);
 }
 
@@ -34,7 +36,7 @@ export function withSealsChecked(state: Reader, keys: readonly AuditKey[]): Read
   return {
     get(table, key) {
       const row = state.get(table, key);
-      const fields = row && fieldsOf(table, row);
+      const fields = row && sealedFieldsOf(table, row);
       if (fields && !isSealedRow(keys, table, fields, (row as Sealable).seal ?? "")) throw notSealed(table, key);
       return row;
     },

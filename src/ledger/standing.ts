@@ -8,7 +8,7 @@ import type { IsSealed } from "../domain/audit/seal.ts";
 import { usdFromMicro } from "../domain/money.ts";
 import { MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { instantText } from "../domain/time/timestamp.ts";
-import { isInForce } from "../engine/keys.ts";
+import { isInForce } from "../engine/access/keys.ts";
 import { type ApiKey, type Revocation, SINGLE, type Tenant, type TenantRecord, type Trader } from "../engine/rows.ts";
 import { newTrader } from "../engine/traders.ts";
 import { textArray } from "../postgres/arrays.ts";

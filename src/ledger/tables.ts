@@ -87,6 +87,22 @@ export const TABLES = {
     },
     { server: "delete", adds: [] },
   ),
+  // In no backup: a restore signs everyone out.
+  consoleSession: merged<Tables["consoleSession"]>(
+    "console_session",
+    ["sha256"],
+    undefined,
+    {
+      sha256: text(),
+      keyHash: text(),
+      keyName: text(),
+      createdAt: whole(),
+      endsAt: whole(),
+      endedAt: whole(),
+      seal: text(),
+    },
+    { server: "delete", adds: [] },
+  ),
   tenant: replaced<Tables["tenant"]>("tenant", [], "chain", {
     ...POLICY_COLUMNS,
     policyUpdatedAt: whole(),

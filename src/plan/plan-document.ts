@@ -1,3 +1,4 @@
+import { ConsoleSection } from "../config/schema/console-schema.ts";
 import { EmbedSection, PagesSection } from "../config/schema/embed-schema.ts";
 import type { TenantConfig } from "../config/tenant-config.ts";
 import type { PlacedMarket } from "../config/tenant-files/market-files.ts";
@@ -10,6 +11,7 @@ import { keyText } from "./plan-compare.ts";
 import type { DesiredKey } from "./plan-types.ts";
 
 const USUAL_EMBED = EmbedSection.parse({});
+const USUAL_CONSOLE = ConsoleSection.parse({});
 const USUAL_PAGES = PagesSection.parse({});
 
 /** The document of a tenant's files. */
@@ -28,6 +30,7 @@ export function documentOf(
       trustProxy: sorted(server.trustProxy),
       hosts: sorted(server.hosts),
       adminHosts: sorted(server.adminHosts),
+      console: consoleOf(server.console),
     },
     webhooks: {
       ...webhooks,
@@ -71,6 +74,12 @@ export function importsOf(markets: readonly PlacedMarket[]): Record<string, stri
 function declaredTerms(market: PlacedMarket): DeclaredTerms {
   const { key: _key, source: _source, moved: _moved, import: _import, liquidityUsd, ...terms } = market;
   return { ...terms, liquidityUsd: liquidityUsd === undefined ? undefined : usdFromMicro(liquidityUsd) };
+}
+
+/** Undefined for the default. */
+function consoleOf(settings: TenantConfig["server"]["console"]): TenantConfig["server"]["console"] | undefined {
+  if (isSame(settings, USUAL_CONSOLE)) return undefined;
+  return settings && { ...settings, origins: sorted(settings.origins) };
 }
 
 /** The entries that differ from the defaults. */

@@ -1,5 +1,5 @@
 import { placeOf, UNREADABLE_PLACE } from "../domain/policy/jurisdictions.ts";
-import { kycVerdict } from "../domain/trader.ts";
+import { kycVerdict } from "../domain/policy/kyc-verdict.ts";
 import type { KycNews } from "../services/inbound.ts";
 import { isHmac } from "./signature.ts";
 

@@ -47,7 +47,9 @@ export class Exchange {
   /** The client's rate limit bucket. */
   readonly address: string;
   /** Set once the key is found. */
-  key: Pick<ApiKey, "hash" | "name" | "type"> | undefined;
+  key: ApiKey | undefined;
+  /** The SHA-256 of a key that the body carries, for the security log. */
+  presentedSha256: string | undefined;
   /** Set once the request is counted. */
   standing: Standing | undefined;
   /** Set once the user of the request is known. */

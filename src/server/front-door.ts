@@ -7,11 +7,11 @@ import type { ApiKey } from "../engine/rows.ts";
 import { type RefusalLog, shownDetail, TOKEN_REFUSALS } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import { adminKeyOf } from "./access/authenticate.ts";
+import type { Cors } from "./access/cors.ts";
 import type { KeyRing } from "./access/key-ring.ts";
 import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Connections } from "./connections/connections.ts";
-import type { Cors } from "./cors.ts";
 import { type Attempt, Exchange } from "./exchange.ts";
 import { requestLogger } from "./observe/log.ts";
 import type { Metrics } from "./observe/metrics.ts";
@@ -21,6 +21,7 @@ import {
   type Answer,
   addHeaders,
   addRateLimit,
+  type Header,
   type RawHeaders,
   refusal,
   securityHead,
@@ -32,9 +33,13 @@ import type { TenantOptions } from "./tenant-options.ts";
 
 type Options = Pick<TenantOptions, "rateLimit" | "strictTransport" | "log" | "onAnswered">;
 
-interface FrontDoorOptions extends Options {
+export interface FrontDoorOptions extends Options {
   /** The hosts that are answered; an empty list allows every host. */
   hosts: HostNames;
+  /** Replaces the check of the host and the count of requests. */
+  admit?: ((exchange: Exchange, route: Route) => void) | undefined;
+  /** In every answer. */
+  headers?: readonly Header[];
   addresses: ClientAddresses;
   connections: Connections;
   limiter: RateLimiter;
@@ -78,16 +83,21 @@ export class FrontDoor {
 
   /** The h3 handler of a route. It never throws, so h3's own error bodies are never seen. */
   handler(route: Route): (event: H3Event) => Promise<Response> {
-    const metrics = this.#options.metrics.requests.forRoute(route.path, route.method || "any", route.trades === true);
+    const { admit, addresses } = this.#options;
+    const name = route.name ?? route.path;
+    const metrics = this.#options.metrics.requests.forRoute(name, route.method || "any", route.trades === true);
     return async (event) => {
-      const exchange = new Exchange(event, route.path, this.#options.addresses);
+      const exchange = new Exchange(event, name, addresses);
       this.inFlight += 1;
       let answer: Answer;
       let fault: Fault | undefined;
       try {
-        this.#requireHost(exchange);
-        const counting = this.#countOf(exchange, route);
-        if (counting) await counting;
+        if (admit) admit(exchange, route);
+        else {
+          this.#requireHost(exchange);
+          const counting = this.#countOf(exchange, route);
+          if (counting) await counting;
+        }
         answer = await route.answer(exchange);
       } catch (error) {
         fault = toFault(error);
@@ -184,6 +194,7 @@ export class FrontDoor {
     if (exchange.standing) addRateLimit(head, exchange.standing);
     if (answer.headers) addHeaders(head, answer.headers);
     if (route.forBrowsers) addHeaders(head, this.#options.cors.headers(exchange.header("origin")));
+    if (this.#options.headers) addHeaders(head, this.#options.headers);
     if (this.#isStrict(exchange)) head.push(...STRICT_TRANSPORT);
     if (this.#endsConnection(exchange, answer)) head.push("connection", "close");
     return head;
@@ -210,7 +221,7 @@ export class FrontDoor {
       {
         requestId: exchange.requestId,
         code: fault.code,
-        route: `${route.method} ${route.path}`,
+        route: `${route.method} ${exchange.route}`,
         headers: exchange.req.headers,
         detail: fault.detail,
         err: fault.cause ?? fault,

@@ -15,9 +15,16 @@ import { keepNews } from "../services/inbound.ts";
 import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import type { AdminHosts } from "./access/admin-hosts.ts";
-import { authenticate, callerOf, type Identities, repeatableCaller } from "./access/authenticate.ts";
+import {
+  type Authenticated,
+  authenticate,
+  callerOf,
+  type Identities,
+  type Identity,
+  repeatableCaller,
+} from "./access/authenticate.ts";
+import { isForBrowsers } from "./access/cors.ts";
 import { parseJsonObject, readBody, requireJson } from "./body.ts";
-import { isForBrowsers } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
 import { assembleInput, planInput, RememberedInputs } from "./input.ts";
 import { csvAnswer, wireAnswer } from "./operation-answer.ts";
@@ -28,6 +35,8 @@ export interface Route {
   /** Empty for any method. */
   method: HTTPMethod | "";
   path: string;
+  /** The path as logs and metrics name it; by default `path`. */
+  name?: string;
   /** The route's operation, set if a user's token may be refused. */
   operation?: OperationId | "streamEvents";
   /** Whether pages on the tenant's listed origins may read the answers. */
@@ -49,6 +58,8 @@ export interface RouteServices {
   identities: Identities;
   security: SecurityLog;
   adminHosts: AdminHosts;
+  /** Establishes who calls, instead of keys and tokens in headers. */
+  identify?: ((exchange: Exchange, operation: Authenticated) => Identity) | undefined;
   webhookSecrets: Readonly<Partial<Record<InboundEndpoint, EndpointSecrets>>>;
   stripeSecrets: readonly string[];
   kycProvider: InboundProvider | undefined;
@@ -120,7 +131,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     const scheme = SIGNED[id];
     return scheme && webhookRoute(id, operation, scheme, services);
   }
-  const { handlers, identities, adminHosts } = services;
+  const { handlers, identities, adminHosts, identify } = services;
   const plan = planInput(operation);
   const isChange = operation.method !== "GET" && operation.auth !== "none";
   const cached = cachedBy(identities, operation);
@@ -134,7 +145,7 @@ export function operationRoute(id: OperationId, services: RouteServices): Route 
     async answer(exchange) {
       requireExactPath(exchange);
       if (operation.auth === "admin") adminHosts.require(exchange);
-      const authenticated = authenticate(exchange, operation, identities);
+      const authenticated = identify?.(exchange, operation) ?? authenticate(exchange, operation, identities);
       const identity = authenticated instanceof Promise ? await authenticated : authenticated;
       const known = inputs?.get(exchange);
       const input = known ?? (await assembleInput(exchange, plan));

@@ -7,8 +7,8 @@ import { listenForCommands } from "./command-socket.ts";
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";
 import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
-import { type Listening, listen, listenOnOneSocket } from "./connections/listening.ts";
-import type { FrontDoor } from "./front-door.ts";
+import { listen, listenOnOneSocket } from "./connections/listening.ts";
+import { isConsolePath, pathOf } from "./console/console.ts";
 import { createOpsListener, tenantOps } from "./observe/ops-listener.ts";
 import { createTenant } from "./tenant.ts";
 import type { TenantOptions } from "./tenant-options.ts";
@@ -70,7 +70,16 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   const { door, connections, limits, addresses, onRefused } = tenant;
   const server = createListener(tenant.handle, connections, keyPair);
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
-  const ops = createOpsListener((path) => tenantOps(tenant.ops, path), opsConnections);
+  const pages = tenant.openConsole?.(opsConnections);
+  const ops = createOpsListener(
+    (path) => tenantOps(tenant.ops, path),
+    opsConnections,
+    (req, res) => {
+      const isPage = pages !== undefined && isConsolePath(pathOf(req.url));
+      if (isPage) pages.handle(req, res);
+      return isPage;
+    },
+  );
   tenant.metrics.setConnections(() => ({ api: tenant.group.size, ops: opsConnections.group.size }), tenant.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) can cause one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
@@ -107,8 +116,15 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
     }));
   const shutDown = async (): Promise<void> => {
     tenant.beginEnd();
+    if (pages) pages.door.draining = true;
     const left = commandSocket?.leave();
-    await drain(server, listening, door, connections, options.lastRequestMs);
+    const inFlight = () => door.inFlight + (pages?.door.inFlight ?? 0);
+    door.draining = true;
+    const closed = listening.close();
+    await finishRequests({ server, connections, inFlight, lastRequestMs: options.lastRequestMs }, closed);
+    await closed;
+    // Only the timer that checks for slow connections is left to stop.
+    server.close();
     await tenant.end();
     const opsClosed = opsListening.close();
     opsConnections.destroyAll();
@@ -142,24 +158,8 @@ export function opsLimits(limits: ConnectionLimits, descriptors: number): Connec
   return { ...limits, connections, connectionsPerAddress: connections };
 }
 
-/** Answers every accepted request: connections end with their next answer, or after a silence. */
-async function drain(
-  server: Server,
-  listening: Listening,
-  door: FrontDoor,
-  connections: Connections,
-  lastRequestMs?: number,
-): Promise<void> {
-  door.draining = true;
-  const closed = listening.close();
-  await finishRequests({ server, connections, inFlight: () => door.inFlight, lastRequestMs }, closed);
-  await closed;
-  // Only the timer that checks for slow connections is left to stop.
-  server.close();
-}
-
 /**
- * Waits until no request is in flight and none has arrived for a while, at most 25 s, then ends all connections.
+ * Answers every accepted request: connections end with their next answer, or after a silence. Waits until no request is in flight and none has arrived for a while, at most 25 s, then ends all connections.
  * Connections with an incomplete request end earlier.
  * @param ended resolves when no connections remain
  */

@@ -10,6 +10,7 @@ import type { Handlers } from "../services/invoke.ts";
 import type { TenantServices } from "../services/tenant/tenant.ts";
 import type { JwtOptions } from "./access/user-tokens.ts";
 import type { OnRefused } from "./connections/connection-refusals.ts";
+import type { ConsoleOptions } from "./console/options.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./observe/metrics.ts";
 import type { Readiness } from "./observe/ops-listener.ts";
@@ -41,13 +42,14 @@ export interface TenantOptions {
   baseUrl?: string | undefined;
   /**
    * The stream of events needs the tail, providers' webhooks need the sequencer, the widget needs the cursors and the
-   * views, and the log in lines needs the connection for checks.
+   * views, the log in lines needs the connection for checks, and the console needs the sequencer and the audit keys.
    */
   services: { handlers: Handlers } & Pick<TenantServices, "isSealed"> &
     Partial<
       Pick<
         TenantServices,
-        "sequencer" | "leading" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks"
+        | ("sequencer" | "leading" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks")
+        | "auditKeys"
       >
     >;
   /** Used for API keys, the shared request count, and the initial data of streams and the widget. */
@@ -67,6 +69,8 @@ export interface TenantOptions {
   embed?: EmbedOptions | undefined;
   /** The page for trying the widget; only the demo has one. */
   playground?: PlaygroundOptions | undefined;
+  /** Without it, the tenant has no console. */
+  console?: ConsoleOptions | undefined;
   /** Origins whose pages may call the public and user operations. */
   corsOrigins: readonly string[];
   /** Networks (CIDR) whose `X-Forwarded-For` is trusted. */

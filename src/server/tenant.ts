@@ -4,7 +4,12 @@ import { type ConnectionLimits, connectionLimits } from "../domain/access/connec
 import { HostNames } from "../domain/access/host-names.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
 import { monotonicMs } from "../domain/time/clock.ts";
-import { forgetOldAnswers, forgetOldCounts, forgetOldSecurityEvents } from "../ledger/unchained/forget.ts";
+import {
+  forgetOldAnswers,
+  forgetOldConsoles,
+  forgetOldCounts,
+  forgetOldSecurityEvents,
+} from "../ledger/unchained/forget.ts";
 import { recordKeyUse } from "../ledger/unchained/key-use.ts";
 import { countRequests } from "../ledger/unchained/request-count.ts";
 import { recordSecurityEvents } from "../ledger/unchained/security-log.ts";
@@ -16,6 +21,7 @@ import { onMismatch } from "../services/answers.ts";
 import { RefusalLog } from "../services/security/refusal-log.ts";
 import { SecurityLog } from "../services/security/security-log.ts";
 import { AdminHosts } from "./access/admin-hosts.ts";
+import { Cors } from "./access/cors.ts";
 import { EndedSessions } from "./access/ended-sessions.ts";
 import { KeyRing } from "./access/key-ring.ts";
 import { KeySet, keySetLoader } from "./access/key-set.ts";
@@ -28,7 +34,7 @@ import type { ConnectionGroup, ConnectionTerms } from "./connections/connection-
 import { type OnRefused, RefusalReport } from "./connections/connection-refusals.ts";
 import type { Connections } from "./connections/connections.ts";
 import { StreamSeats } from "./connections/stream-seats.ts";
-import { Cors } from "./cors.ts";
+import { type Console, createConsole } from "./console/console.ts";
 import { FrontDoor } from "./front-door.ts";
 import { Metrics } from "./observe/metrics.ts";
 import type { OpsOptions } from "./observe/ops-listener.ts";
@@ -60,6 +66,8 @@ export interface HttpTenant {
   onRefused: OnRefused;
   /** The number of open streams. */
   streams(): number;
+  /** Makes the operator's console behind a listener with these connections; undefined for a tenant without a console. */
+  openConsole: ((connections: Connections) => Console) | undefined;
   /** What the operations listener reports about the tenant. */
   ops: OpsOptions;
   /** Starts the background work; call it once requests can arrive. */
@@ -70,7 +78,7 @@ export interface HttpTenant {
   end(): Promise<void>;
 }
 
-const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetOldSecurityEvents];
+const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetOldConsoles, forgetOldSecurityEvents];
 const FORGET_INTERVAL_MS = 60_000;
 /** An unavailable database must not delay the shutdown; the latest uses of keys are then lost. */
 const KEY_USE_TIMEOUT_MS = 2000;
@@ -114,8 +122,8 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
     answerTimeoutMs: options.countTimeoutMs,
   });
   const hosts = new HostNames(options.hosts ?? []);
-  const parts = { addresses, connections, limiter, keys, hosts, cors, metrics, refusals, security };
-  const door = new FrontDoor({ ...options, ...parts });
+  const parts = { addresses, limiter, keys, metrics, refusals, security };
+  const door = new FrontDoor({ ...options, ...parts, connections, hosts, cors });
   const outgoing = new OutgoingHttp(options.network);
   const ended = new EndedSessions(pool, isSealed, async ({ userId: traderId, tokenSha256, until }) =>
     sequencer?.submit({ command: { type: "endSession", traderId, tokenSha256, until }, actor: `user:${traderId}` }),
@@ -147,7 +155,17 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
     countWebhook:
       options.rateLimit.webhooksPerMinute === undefined ? null : (exchange, signed) => door.count(exchange, signed),
   };
-  const stream = hub && streamRoute({ hub, seats, identities, onFull });
+  const streamServices = hub && { hub, seats, identities, onFull };
+  const stream = streamServices && streamRoute(streamServices);
+  const { auditKeys, checks } = services;
+  const openConsole =
+    options.console && sequencer && auditKeys
+      ? createConsole({
+          ...options.console,
+          ...{ services: routeServices, sequencer, auditKeys, pool, checks, stream: streamServices },
+          door: { ...parts, rateLimit: options.rateLimit, log, onAnswered: options.onAnswered },
+        })
+      : undefined;
   const isDraining = () => door.draining;
   metrics.setDraining(isDraining);
   metrics.setLeases(() => leases().map(({ work, held }) => [work, held ? 1 : 0]));
@@ -162,6 +180,7 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
     metrics,
     onRefused,
     streams: () => seats.taken,
+    openConsole,
     ops: { tenantId, metrics, isDraining, isDatabaseUp, leases, integrityProblem, readiness },
     start() {
       const stopForgetting = forgetRegularly(pool);

@@ -5,7 +5,7 @@ import { Deposit } from "../contract/resources/inbound.ts";
 import { text, UserId } from "../contract/scalars.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
 import { Fault } from "../domain/fault.ts";
-import { kycVerdict } from "../domain/trader.ts";
+import { kycVerdict } from "../domain/policy/kyc-verdict.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Caller, Handlers } from "./invoke.ts";
 

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { compareItems, type InboxItem, stateOf } from "../../src/app/checks/inbox-item.ts";
+import { missingBackup } from "../../src/app/checks/waiting.ts";
+import { chooseCommand } from "../../src/cli/commands/inbox.ts";
+import { compareItems, type InboxItem, stateOf } from "../../src/client/inbox/item.ts";
 import {
   brokenChain,
   endingOverrides,
   expiringKeys,
   failingReceivers,
-  missingBackup,
   unbalancedLedger,
   waitingMarkets,
   waitingProposals,
   waitingWithdrawals,
-} from "../../src/app/checks/waiting.ts";
-import { chooseCommand } from "../../src/cli/commands/inbox.ts";
+} from "../../src/client/inbox/waiting.ts";
 import { testIo } from "./support/io.ts";
 
 const item = (id: string, change: Partial<InboxItem> = {}): InboxItem => ({

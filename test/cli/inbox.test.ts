@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { InboxItem } from "../../src/app/checks/inbox-item.ts";
+import type { InboxItem } from "../../src/client/inbox/item.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
 import { marketThatCloses, newOperator, type Operator } from "../support/operator.ts";

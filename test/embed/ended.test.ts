@@ -93,6 +93,22 @@ test("a card and a comparison tell what the name of an outcome does not say", as
   await pair.close();
 });
 
+test("a card of a list says how its market ended while the reader looks, and after a correction", async () => {
+  await openHeld(stage.tenant, "mkt_listed", "Will it end in a list?", "usr_1");
+  await openHeld(stage.tenant, "mkt_halved", "Will it be halved in a list?", "usr_1");
+  const { frame, complaints, close } = await stage.open({ view: "markets" });
+  await frame.locator(".is-live").waitFor();
+  const foot = (text: string) => part(frame, "card").filter({ hasText: text }).locator(".foot");
+  await operate(stage.tenant, { type: "voidMarket", marketId: "mkt_listed", reason: "It broke" });
+  await foot("end in a list").getByText("Result: Void").waitFor();
+  await operate(stage.tenant, { type: "settleMarket", marketId: "mkt_halved", outcome: "0.5" });
+  await foot("halved").getByText("Result: Yes pays 50%, No 50%").waitFor();
+  await operate(stage.tenant, { type: "correctMarket", marketId: "mkt_listed", outcome: "no", reason: "It held" });
+  await foot("end in a list").getByText("Result: No").waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test("a portfolio tells why money came back, or a result changed", async () => {
   const { frame, close } = await stage.open({ view: "portfolio", token: await userToken() });
   const row = (text: string) => frame.locator(".rows li").filter({ hasText: text });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { isLive } from "../../src/engine/access/keys.ts";
 import type { Draft } from "../../src/engine/draft.ts";
-import { isLive } from "../../src/engine/keys.ts";
 import { type ApiKey, SINGLE } from "../../src/engine/rows.ts";
 import { NOW, World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { auditKey, sealCheck } from "../../src/domain/audit/seal.ts";
+import { isInForce } from "../../src/engine/access/keys.ts";
 import type { Command } from "../../src/engine/commands.ts";
-import { isInForce } from "../../src/engine/keys.ts";
 import type { Trader } from "../../src/engine/rows.ts";
 import { loadRows } from "../../src/ledger/load.ts";
 import { listApiKeys } from "../../src/ledger/standing.ts";

@@ -117,7 +117,9 @@ function offeredIn(source: string): string[] {
 }
 
 test("no command that a check or the inbox offers lacks a required option or has an unknown one, a choice or a word to replace", () => {
-  const sources = globSync("src/app/checks/*.ts", { cwd: ROOT }).map((file) => readFileSync(ROOT + file, "utf8"));
+  const sources = globSync(["src/app/checks/*.ts", "src/client/inbox/*.ts"], { cwd: ROOT }).map((file) =>
+    readFileSync(ROOT + file, "utf8"),
+  );
   const offered = sources.flatMap(offeredIn);
   expect(offered.length).toBeGreaterThan(25);
   const wrong = offered.filter(

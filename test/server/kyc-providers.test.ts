@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { undecidedChecks } from "../../src/app/checks/waiting.ts";
+import { undecidedChecks } from "../../src/client/inbox/waiting.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { kycProvider } from "../../src/providers/kyc.ts";
 import { sumsubRed, sumsubReviewed } from "../providers/fixtures/kyc.ts";

@@ -18,7 +18,7 @@ export const PURE_FOLDERS = [
  * They run in this order, those with the longest files first.
  */
 export const SHARED_FOLDERS = [
-  ...["cli", "embed", "oracle"],
+  ...["cli", "embed", "console", "oracle"],
   ...["services", "server", "ledger", "postgres", "outgoing", "queries", "client", "providers", "deploy"],
 ];
 

@@ -1,8 +1,8 @@
+import type { InboxKind, Scope, Waiting } from "../../client/inbox/item.ts";
 import type { TenantSecrets } from "../../config/resolve-tenant.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import type { ConfigSession, LiveTenant } from "../tenant/config-session.ts";
 import type { DeclaredTenant, OperatorTenant } from "../tenant/operator-tenant.ts";
-import type { InboxKind, Waiting } from "./inbox-item.ts";
 
 /** `warn` is for a set-up that works and should be changed; only `fail` decides the exit code. */
 type Status = "ok" | "warn" | "fail" | "skipped";
@@ -36,25 +36,12 @@ export function skipped(check: string, found: string): Finding {
   return { check, status: "skipped", found, remedy: null, commands: [] };
 }
 
-/** The command lines that settle a market by hand, one for each outcome. */
-export function settlingOf(market: string, tenant: string): string[] {
-  return ["yes", "no"].map((outcome) => `pmctl market settle ${market} --outcome ${outcome} -t ${tenant}`);
-}
-
 /** A tenant with a valid file, as the doctor examines it. */
 export interface Examined extends OperatorTenant {
   /** Undefined while a secret is missing or cannot be used. */
   secrets: TenantSecrets | undefined;
   /** Undefined when the database does not answer or has another schema version. */
   sql: Sql | undefined;
-}
-
-/** The tenant and the time span, in milliseconds since 1970, of an inbox. */
-export interface Scope {
-  tenant: string;
-  now: number;
-  /** Items that end later are not shown. */
-  until: number;
 }
 
 /**

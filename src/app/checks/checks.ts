@@ -1,8 +1,7 @@
-import { everyPage } from "../../client/pages.ts";
+import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { readCertificate } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
-import type { Api } from "../../contract/operations.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { promisesOf } from "../../domain/durability.ts";
 import { countUnsettled } from "../../queries/due-work.ts";
@@ -19,21 +18,12 @@ import { examineLogins } from "./login.ts";
 import { examineOracle } from "./oracle.ts";
 import { collectRecord, collectTreasury, evaluateRecord, evaluateSettlements, evaluateTreasury } from "./record.ts";
 import { collectServer, evaluateServer } from "./server.ts";
-import {
-  brokenChain,
-  endingOverrides,
-  expiringCertificate,
-  expiringKeys,
-  failingReceivers,
-  missingBackup,
-  standingFreeze,
-  unbalancedLedger,
-  undecidedChecks,
-  waitingDrift,
-  waitingMarkets,
-  waitingProposals,
-  waitingWithdrawals,
-} from "./waiting.ts";
+import { expiringCertificate, missingBackup, waitingDrift } from "./waiting.ts";
+
+/** What waits by the tenant's API alone. */
+function asked({ kinds, ask }: Question): NonNullable<Check["waits"]> {
+  return { kinds, live: ask };
+}
 
 /** Every question about a tenant; doctor, inbox and status are views of this list. A new check is a row here. */
 export const CHECKS: readonly Check[] = [
@@ -93,20 +83,17 @@ export const CHECKS: readonly Check[] = [
     cause: "audit key",
     waits: {
       kinds: ["chain"],
-      live: async ({ api }, { tenant }) => {
-        const status = await api.getAuditStatus({});
-        if (status.problem?.sealedWith !== undefined) throw otherKeyFault(status.problem.text);
-        return brokenChain(tenant, status);
+      live: async (live, scope) => {
+        const { problem } = await live.api.getAuditStatus({});
+        if (problem?.sealedWith !== undefined) throw otherKeyFault(problem.text);
+        return QUESTIONS.chain.ask(live, scope);
       },
     },
   },
   {
     id: "ledger",
     asks: "Does the ledger add up?",
-    waits: {
-      kinds: ["ledger"],
-      live: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({ failing: "true" })),
-    },
+    waits: asked(QUESTIONS.ledger),
   },
   {
     id: "treasury",
@@ -123,18 +110,7 @@ export const CHECKS: readonly Check[] = [
       finds: "settlements",
       examine: async (sql, { id }) => [evaluateSettlements(await countUnsettled(sql), id)],
     },
-    waits: {
-      kinds: ["market.closed", "market.held"],
-      live: async ({ api }, { tenant }) => {
-        // Those with a proposal wait for it, as an item of their own.
-        const proposed = new Set((await pendingProposals(api)).map(({ marketId }) => marketId));
-        const waiting = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
-        const markets = waiting.filter(({ id }) => !proposed.has(id));
-        if (markets.length === 0) return [];
-        const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
-        return waitingMarkets(tenant, markets, risks, holds);
-      },
-    },
+    waits: asked(QUESTIONS.settlements),
   },
   {
     id: "oracle",
@@ -155,32 +131,17 @@ export const CHECKS: readonly Check[] = [
   {
     id: "withdrawals",
     asks: "Which withdrawals wait to be decided?",
-    waits: {
-      kinds: ["withdrawal"],
-      live: async ({ api }, { tenant }) => {
-        const proposed = new Set(
-          (await pendingProposals(api)).map(({ kind, request }) => kind === "withdraw" && request.id),
-        );
-        const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
-        return waitingWithdrawals(
-          tenant,
-          pending.filter(({ withdrawalId }) => !proposed.has(withdrawalId)),
-        );
-      },
-    },
+    waits: asked(QUESTIONS.withdrawals),
   },
   {
     id: "proposals",
     asks: "Which changes wait for another person, or for their time?",
-    waits: {
-      kinds: ["market.proposed", "proposal"],
-      live: async ({ api }, { tenant, now }) => waitingProposals(tenant, await pendingProposals(api), now),
-    },
+    waits: asked(QUESTIONS.proposals),
   },
   {
     id: "identity checks",
     asks: "Which identity checks had a status that is neither passed nor failed?",
-    waits: { kinds: ["kyc"], live: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },
+    waits: asked(QUESTIONS.identityChecks),
   },
   {
     id: "drift",
@@ -196,29 +157,21 @@ export const CHECKS: readonly Check[] = [
   {
     id: "overrides",
     asks: "Which temporary values of the policy end soon?",
-    waits: {
-      kinds: ["override"],
-      live: ({ config }, { tenant, until }) => endingOverrides(tenant, config.overrides, until),
-    },
+    waits: asked(QUESTIONS.overrides),
   },
   {
     id: "freeze",
     asks: "Is a freeze in force?",
-    waits: { kinds: ["freeze"], live: ({ config }, { tenant }) => standingFreeze(tenant, config.freeze) },
+    waits: asked(QUESTIONS.freeze),
   },
   {
     id: "keys",
     asks: "Which API keys expire soon?",
-    waits: { kinds: ["key"], live: ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
+    waits: asked(QUESTIONS.keys),
   },
   {
     id: "receivers",
     asks: "Which receivers of webhooks did not get all?",
-    waits: {
-      kinds: ["receiver"],
-      live: async ({ api }, { tenant }) => failingReceivers(tenant, await api.listWebhookReceivers({})),
-    },
+    waits: asked(QUESTIONS.receivers),
   },
 ];
-
-const pendingProposals = (api: Api) => everyPage((page) => api.listProposals({ status: "pending", ...page }));

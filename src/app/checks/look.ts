@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import type { InboxItem, InboxKind, Scope, Waiting } from "../../client/inbox/item.ts";
+import { unreachable } from "../../client/inbox/waiting.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -8,11 +10,9 @@ import { openConfigSession } from "../tenant/config-session.ts";
 import { chooseDoor, type Door, type DoorOptions } from "../tenant/door.ts";
 import { type DeclaredTenant, readDeclaredTenant } from "../tenant/operator-tenant.ts";
 import { isServed, type ServerHere, serversHere } from "../tenant/servers-here.ts";
-import type { Check, Scope } from "./check.ts";
+import type { Check } from "./check.ts";
 import { CHECKS } from "./checks.ts";
-import type { InboxItem, InboxKind, Waiting } from "./inbox-item.ts";
 import { explainUnserved } from "./ports.ts";
-import { unreachable } from "./waiting.ts";
 
 export interface InboxOptions extends DoorOptions {
   /** Show items that end within this time from now. */

@@ -1,10 +1,11 @@
+import { settlingOf } from "../../client/inbox/waiting.ts";
 import { counted } from "../../domain/text.ts";
 import { tooFewSources } from "../../plan/judge.ts";
 import type { Sql } from "../../postgres/connect.ts";
 import { type HeldRow, listHeldMarkets, listPromises, type PromiseRow } from "../../queries/oracle.ts";
 import { isFeedUnchanged, type OracleSetup } from "../../services/oracle/feeds.ts";
 import { tenantFeeds } from "../tenant/tenant-oracle.ts";
-import { type Examined, type Finding, ok, settlingOf, warn } from "./check.ts";
+import { type Examined, type Finding, ok, warn } from "./check.ts";
 
 /** Beyond this number a count says nothing more. */
 const MOST_HELD = 200;

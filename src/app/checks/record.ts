@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { settlingOf } from "../../client/inbox/waiting.ts";
 import { isErrno } from "../../config/environment.ts";
 import { TREASURY } from "../../domain/accounts.ts";
 import { operatorText } from "../../domain/audit/chain-walk.ts";
@@ -18,7 +19,7 @@ import { directoryAnchors } from "../../services/anchors/anchor-file.ts";
 import { type AnchorSources, compareAnchors, knownAnchors } from "../../services/anchors/known-anchors.ts";
 import { type TailVerification, verifyTail } from "../../services/audit/audit-verifier.ts";
 import { anchorPlaces, auditSecretsOf, type OperatorTenant } from "../tenant/operator-tenant.ts";
-import { type Finding, fail, ok, settlingOf, skipped, warn } from "./check.ts";
+import { type Finding, fail, ok, skipped, warn } from "./check.ts";
 import { nameOf } from "./secrets.ts";
 
 export interface RecordFacts {

@@ -11,6 +11,7 @@ import { SECOND_MS } from "../../domain/time/units.ts";
 import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/checks.ts";
+import type { ConsoleOptions } from "../../server/console/options.ts";
 import { DatabaseOutage } from "../../server/observe/database-outage.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { LogFiles } from "../../server/observe/log-files.ts";
@@ -229,6 +230,7 @@ function listen(serving: Serving, certificate: ServedCertificate | undefined): P
         robots: config.pages.robots,
       },
       playground: options.playground,
+      console: consoleOf(serving),
       corsOrigins: config.cors.origins,
       trustProxy: config.server.trustProxy,
       rateLimit: config.rateLimit,
@@ -253,6 +255,15 @@ function listen(serving: Serving, certificate: ServedCertificate | undefined): P
       commands: { directory: serving.directory, version: packageVersion().version },
     },
   );
+}
+
+/** Undefined where the tenant file turns the console off. */
+function consoleOf({ config, shared }: Pick<Serving, "config" | "shared">): ConsoleOptions | undefined {
+  const settings = config.server.console;
+  if (!settings) return undefined;
+  const { idle: idleMs, absolute: absoluteMs } = settings.session;
+  const base = shared && `/t/${config.tenant}`;
+  return { origins: settings.origins, session: { idleMs, absoluteMs }, base };
 }
 
 /** The hosts that the server answers to; empty for any host. */

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { INBOX_KINDS, type InboxItem, type InboxKind, type InboxState } from "../../app/checks/inbox-item.ts";
+import { INBOX_KINDS, type InboxItem, type InboxKind, type InboxState } from "../../client/inbox/item.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
@@ -75,7 +75,7 @@ async function runInbox(context: CommandContext<InboxCommandOptions>): Promise<E
   const { options, io } = context;
   const [{ lookAtTenant }, { compareItems, stateOf }] = await Promise.all([
     import("../../app/checks/look.ts"),
-    import("../../app/checks/inbox-item.ts"),
+    import("../../client/inbox/item.ts"),
   ]);
   const workspace = openWorkspace();
   const tenants = tenantsMeant(workspace, context, "all");

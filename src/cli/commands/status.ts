@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { INBOX_KINDS } from "../../app/checks/inbox-item.ts";
 import type { TenantLook } from "../../app/checks/look.ts";
+import { INBOX_KINDS } from "../../client/inbox/item.ts";
 import { openWorkspace } from "../../config/workspace.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";

@@ -3,6 +3,7 @@ import { KeyNetworks, KeyScopes } from "../../contract/resources/keys.ts";
 import { Cidr, line, Name, Timestamp, text } from "../../contract/scalars.ts";
 import { ApprovalsSection, ResolutionSection } from "./approvals-schema.ts";
 import { AuditSection } from "./audit-schema.ts";
+import { ConsoleSection, Port, Tls } from "./console-schema.ts";
 import { DatabaseSection } from "./database-schema.ts";
 import { EmbedSection, PagesSection } from "./embed-schema.ts";
 import { OracleSection } from "./oracle-schema.ts";
@@ -22,17 +23,6 @@ import {
 } from "./scalars.ts";
 import { AdminHosts, DrainSeconds, MemoryMb, ServerLimits } from "./server-limits.ts";
 import { WebhooksSection } from "./webhooks-schema.ts";
-
-const Port = z.number().int().min(0).max(65_535);
-
-const Tls = z.strictObject({
-  cert: text(1024).meta({
-    description:
-      "File with the certificate and its chain in PEM, relative to the tenant's folder; the server loads a renewed one while it runs.",
-    examples: ["server.pem"],
-  }),
-  key: SecretReference.describe("Reference to the certificate's private key in PEM."),
-});
 
 const Server = z.strictObject({
   host: text(255).default("127.0.0.1").describe("Address to listen on."),
@@ -61,6 +51,7 @@ const Server = z.strictObject({
   tls: Tls.optional().describe(
     "The certificate for HTTPS. Without it the server uses HTTP, or --https a self-signed certificate.",
   ),
+  console: ConsoleSection,
 });
 
 const keyFields = {

@@ -9,6 +9,7 @@ import type {
   AcceptedRollback,
   AppliedConfig,
   Assessment,
+  ConsoleEnd,
   CreatedKey,
   EndedSession,
   PaymentConflict,
@@ -153,6 +154,16 @@ export type AuditPayloads = {
   "user.restricted": Restriction;
   /** A user signed out. By the user. */
   "session.ended": EndedSession;
+  /** An operator signed in to the console. By the operator. */
+  "console.opened": {
+    /** The client's IPv4 address, or the /64 of its IPv6 address. */
+    address: string;
+  };
+  /** A session of the console ended. By the operator whose session it was. */
+  "console.ended": {
+    /** Why: the operator signed out or signed in again, a time limit, or the key's end. */
+    cause: ConsoleEnd;
+  };
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": {
     userId: string;

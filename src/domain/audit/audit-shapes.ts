@@ -192,6 +192,9 @@ export type Restriction = {
   state: TraderState;
 };
 
+/** Why a session of the console ended. */
+export type ConsoleEnd = "signed out" | "idle" | "absolute" | "key" | "replaced";
+
 /** A user's sign-out. */
 export type EndedSession = {
   userId: string;

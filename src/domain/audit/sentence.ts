@@ -1,7 +1,7 @@
 import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
+import { kycVerdict } from "../policy/kyc-verdict.ts";
 import type { ProposalKind } from "../policy/proposal.ts";
 import { counted } from "../text.ts";
-import { kycVerdict } from "../trader.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
 import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
 
@@ -70,6 +70,8 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "user.restricted": ({ userId, restricted }, { actor }) =>
     `${actor} ${restricted ? "restricted" : "released"} ${userId}`,
   "session.ended": ({ userId }, { actor }) => `${actor} ended a session of ${userId}`,
+  "console.opened": ({ address }, { actor }) => `${actor} signed in to the console from ${address}`,
+  "console.ended": ({ cause }, { actor }) => `a console session of ${actor} ended: ${cause}`,
   "session.revoked": ({ userId, revokeBefore }, { actor }) =>
     `${actor} ended the sessions of ${userId} that began before ${minute(revokeBefore)}`,
   "wallet.credited": ({ userId, amount, creditId, provider, txRef, cause, receivable }, { actor }) => {

@@ -1,6 +1,14 @@
+import type { OperationScope } from "../access/scopes.ts";
+
 /** What a proposal would do: end or correct a market, pay out, credit, loosen limits, or issue a key. */
 export const PROPOSAL_KINDS = ["settle", "void", "correct", "withdraw", "credit", "loosen", "key"] as const;
 export type ProposalKind = (typeof PROPOSAL_KINDS)[number];
+
+/** The scope of the operation that a proposal of each kind would carry out. */
+export const PROPOSAL_SCOPES: Record<ProposalKind, OperationScope> = {
+  ...{ settle: "settle", void: "settle", correct: "settle" },
+  ...{ withdraw: "funds", credit: "funds", loosen: "config", key: "keys" },
+};
 
 export const PROPOSAL_STATES = ["pending", "executed", "rejected"] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number];

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { type Liveness, useLive } from "./live.ts";
 import type { Viewer } from "./viewer.ts";
 
@@ -8,12 +9,15 @@ export interface Prices extends Liveness {
   prices: Readonly<Record<string, number>>;
   /** Statuses by market. */
   statuses: Readonly<Record<string, string>>;
+  /** Outcomes by market, as far as they were decided while the reader looked. */
+  outcomes: Readonly<Record<string, OutcomeShape<number> | undefined>>;
 }
 
 /** YES prices and states of all markets as they change, and the user's portfolio with them. */
 export function usePrices(viewer: Viewer, isWanted = true): Prices {
   const [prices, setPrices] = useState<Prices["prices"]>({});
   const [statuses, setStatuses] = useState<Prices["statuses"]>({});
+  const [outcomes, setOutcomes] = useState<Prices["outcomes"]>({});
   const { refresh } = viewer;
   const liveness = useLive(
     viewer,
@@ -25,12 +29,13 @@ export function usePrices(viewer: Viewer, isWanted = true): Prices {
         setStatuses(Object.fromEntries(data.markets.map(({ marketId, status }) => [marketId, status])));
       } else if (event === "market") {
         setStatuses((before) => ({ ...before, [data.marketId]: data.status }));
+        setOutcomes((before) => ({ ...before, [data.marketId]: data.outcome }));
         if (data.status === "settled") refresh();
       } else if (event === "fill") refresh();
     },
     isWanted,
   );
-  return { prices, statuses, ...liveness };
+  return { prices, statuses, outcomes, ...liveness };
 }
 
 /** The least time between two readings because prices moved. */

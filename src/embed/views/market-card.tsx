@@ -1,5 +1,7 @@
+import type { OutcomeShape } from "../../domain/market/outcome.ts";
 import { SIDES } from "../../domain/market/pool.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
+import { outcomeSaid } from "../../locales/outcome-words.ts";
 import { useSpeech } from "../speech.ts";
 import type { ListedMarket } from "../state/list-pages.ts";
 import type { Wish } from "../ticket/draft.ts";
@@ -12,17 +14,21 @@ export interface MarketCardProps {
   /** When the page was made, by the server's clock. */
   now: number;
   status: string;
+  /** Undefined while it is unknown. */
+  outcome: OutcomeShape<number> | undefined;
   yesPrice: number;
   spark: readonly number[] | undefined;
   open(marketId: string, wish?: Wish): void;
 }
 
 /** A market in a list: all of it opens the market, and each of its two sides opens it with that side chosen. */
-export function MarketCard({ item, category, now, status, yesPrice, spark, open }: MarketCardProps) {
-  const { say, chance, volume, day, exact } = useSpeech();
+export function MarketCard({ item, category, now, status, outcome, yesPrice, spark, open }: MarketCardProps) {
+  const speaker = useSpeech();
+  const { say, chance, volume, day, exact } = speaker;
   const { id, question, closeAt, volume24h } = item;
   const price = { yes: yesPrice, no: 1 - yesPrice };
   const state = STATES[status];
+  const word = outcome ? say("card.result", { side: outcomeSaid(speaker, outcome) }) : state && say(`state.${state}`);
   const closes = Date.parse(closeAt) - now < DAY_MS ? exact(closeAt) : day(closeAt);
   return (
     <article class="card" data-pm="card">
@@ -48,7 +54,7 @@ export function MarketCard({ item, category, now, status, yesPrice, spark, open 
       </span>
       <span class="foot">
         <span>{say("lists.today", { amount: volume(volume24h) })}</span>
-        <span>{state ? <b>{say(`state.${state}`)}</b> : say("card.closes", { time: closes })}</span>
+        <span>{word ? <b>{word}</b> : say("card.closes", { time: closes })}</span>
       </span>
     </article>
   );

@@ -66,6 +66,7 @@ export function MarketsView({ data, viewer, open }: MarketsViewProps) {
               category={nameOf(item.category)}
               now={data.now}
               status={feed.statuses[item.id] ?? "open"}
+              outcome={feed.outcomes[item.id]}
               yesPrice={feed.prices[item.id] ?? item.yesPrice}
               spark={sparks[item.id]}
               open={open}

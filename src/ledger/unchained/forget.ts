@@ -13,6 +13,8 @@ const SECURITY_LIFE_MS = 90 * DAY_MS;
 export const forgetOldCounts = forgetting("request_count", "bucket", "window_start", 2 * WINDOW_MS);
 /** Removes expired answers to requests with an `Idempotency-Key`. */
 export const forgetOldAnswers = forgetting("stored_answer", "caller, key", "created_at", ANSWER_LIFE_MS);
+/** Removes sessions of the console that could not be in use any more. */
+export const forgetOldConsoles = forgetting("console_session", "sha256", "ends_at", DAY_MS);
 /** Removes expired events of the security log. */
 export const forgetOldSecurityEvents = forgetting("security_event", "id", "ts", SECURITY_LIFE_MS);
 

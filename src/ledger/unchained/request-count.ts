@@ -1,6 +1,7 @@
 import { textArray } from "../../postgres/arrays.ts";
 import { commitsLocally } from "../../postgres/commit-setting.ts";
-import type { Sql } from "../../postgres/connect.ts";
+import type { ReadSql, Sql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
 
 /** Requests of one bucket that are not in the shared count yet. */
 export interface Demand {
@@ -17,6 +18,15 @@ export interface SharedCount {
 }
 
 export const WINDOW_MS = 60_000;
+
+/** The shared count of one bucket; undefined without a window that has not ended. */
+export async function readCount(sql: ReadSql, bucket: string): Promise<Omit<SharedCount, "bucket"> | undefined> {
+  const [row] = await sql`
+    select requests, window_start + ${WINDOW_MS}::int4 - ${nowMs(sql)} as remaining_ms
+      from request_count
+     where bucket = ${bucket} and window_start > ${nowMs(sql)} - ${WINDOW_MS}::int4`;
+  return row && { requests: row.requests as number, remainingMs: Number(row.remaining_ms) };
+}
 
 /**
  * Adds requests to the counts that all processes of a tenant share, in one statement. A bucket's window starts with its

@@ -37,7 +37,9 @@ export interface Identity {
 }
 
 /** The fields of an operation that decide who may call it. */
-type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & { onBehalf?: OperationScope };
+export type Authenticated = Pick<Operation, "auth" | "method" | "optionalUser" | "scope"> & {
+  onBehalf?: OperationScope;
+};
 
 const MAX_REASON = 500;
 
@@ -95,7 +97,7 @@ function identifyUser(
 }
 
 /** The scope that an admin key needs: the operation's own, or the one for acting on behalf of a user. */
-function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
+export function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
   if (auth === "admin") return [scope ?? "*"];
   return onBehalf === undefined ? [] : [onBehalf];
 }
@@ -104,15 +106,24 @@ function scopesFor({ auth, scope, onBehalf }: Authenticated): readonly Scope[] {
  * The key of the request. A key used from outside its networks gets the same answer as an unknown key, so that a thief
  * does not learn where it works. Only the log learns the difference, from the `reason` in the error's detail.
  */
-function findKey(exchange: Exchange, { keys, addresses }: Identities): ApiKey {
-  const text = exchange.header("x-api-key");
+function findKey(exchange: Exchange, identities: Identities): ApiKey {
+  return requireKey(exchange, exchange.header("x-api-key"), identities);
+}
+
+/** The key with this text. Call `keys.ready` first. @throws Fault KEY_INVALID */
+export function requireKey(
+  exchange: Exchange,
+  text: string | undefined,
+  { keys, addresses }: Pick<Identities, "keys" | "addresses">,
+): ApiKey {
   const key = text === undefined ? undefined : keys.find(text);
   if (key && isInNetworks(exchange, key, addresses)) return key;
   const detail = key ? { reason: "network", keyName: key.name } : {};
   throw new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
 }
 
-function isInNetworks(exchange: Exchange, { from }: ApiKey, addresses: ClientAddresses): boolean {
+/** Whether a request comes from where its key works. */
+export function isInNetworks(exchange: Exchange, { from }: ApiKey, addresses: ClientAddresses): boolean {
   return (
     from.length === 0 ||
     exchange.isCommand ||

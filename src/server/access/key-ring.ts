@@ -28,7 +28,12 @@ export class KeyRing extends FreshCredentials {
 
   /** The key with this text, unless it is unknown or has expired. Call `ready` first. */
   find(text: string): ApiKey | undefined {
-    const key = this.#byHash.get(this.#hashByText.get(text) ?? this.#remember(text));
+    return this.byHash(this.#hashByText.get(text) ?? this.#remember(text));
+  }
+
+  /** The key with this SHA-256, as `find` returns it. */
+  byHash(hash: string): ApiKey | undefined {
+    const key = this.#byHash.get(hash);
     return key && (key.expiresAt === null || wallClockMs() < key.expiresAt) ? key : undefined;
   }
 

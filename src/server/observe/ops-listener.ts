@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
@@ -44,13 +44,16 @@ export interface OpsPage {
 /**
  * For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network.
  * @param answer called with the path and query of a GET; returns undefined for an unknown path
+ * @param pages answers paths of consoles; returns false for all others
  */
 export function createOpsListener(
   answer: (path: string, query: URLSearchParams) => Promise<OpsPage | undefined>,
   connections: Connections,
+  pages: (req: IncomingMessage, res: ServerResponse) => boolean = () => false,
 ): Server {
   return createListener(async (req, res) => {
     try {
+      if (pages(req, res)) return;
       // Node omits the body of an answer to HEAD.
       const isRead = req.method === "GET" || req.method === "HEAD";
       const [path = "", query] = req.url?.split("?", 2) ?? [];

@@ -28,14 +28,16 @@ export class RequestMetrics {
   /** @param trades whether this route places trades */
   forRoute(route: string, method: string, trades: boolean): RouteMetrics {
     const byBound = Array.from({ length: BOUNDS_SEC.length + 1 }, () => 0);
-    const counts: RouteCounts = { route, method, byStatus: new Map(), byBound, secondsTotal: 0 };
-    this.#routes.push(counts);
+    // Two listeners may have the same route, whose series must not appear twice.
+    const known = this.#routes.find((each) => each.route === route && each.method === method);
+    const counts: RouteCounts = known ?? { route, method, byStatus: new Map(), byBound, secondsTotal: 0 };
+    if (!known) this.#routes.push(counts);
     return {
       observe: (status, seconds, result) => {
         increment(counts.byStatus, status);
         let bound = 0;
         while (seconds > (BOUNDS_SEC[bound] ?? Number.POSITIVE_INFINITY)) bound += 1;
-        byBound[bound] = (byBound[bound] ?? 0) + 1;
+        counts.byBound[bound] = (counts.byBound[bound] ?? 0) + 1;
         counts.secondsTotal += seconds;
         if (trades) increment(this.#trades, result?.toLowerCase() ?? "filled");
       },

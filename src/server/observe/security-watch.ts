@@ -12,7 +12,8 @@ import type { Metrics } from "./metrics.ts";
 export function originOf(exchange: Exchange): Origin {
   const { address, key, route } = exchange;
   const presented = key ? undefined : exchange.header("x-api-key");
-  const sha256 = key?.hash ?? (presented === undefined ? undefined : hash("sha256", presented));
+  const sha256 =
+    key?.hash ?? exchange.presentedSha256 ?? (presented === undefined ? undefined : hash("sha256", presented));
   const fingerprint = sha256 === undefined ? null : keyFingerprint(sha256);
   return { address, fingerprint, keyName: key?.name ?? null, route };
 }

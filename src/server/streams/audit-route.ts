@@ -25,7 +25,7 @@ const RETRY_AFTER_SEC = 10;
  * @param reader of a connection that traders do not wait for
  */
 export function auditRoute(services: RouteServices, reader: Reader): Route {
-  const { identities, adminHosts } = services;
+  const { identities, adminHosts, identify } = services;
   const list = operationRoute("listAudit", services);
   invariant(list, "operators list the log");
   const operation: Operation = operations.listAudit;
@@ -36,7 +36,7 @@ export function auditRoute(services: RouteServices, reader: Reader): Route {
     async answer(exchange) {
       if (!prefersLines(exchange.header("accept"))) return list.answer(exchange);
       adminHosts.require(exchange);
-      await authenticate(exchange, operation, identities);
+      await (identify?.(exchange, operation) ?? authenticate(exchange, operation, identities));
       const input = await assembleInput(exchange, plan);
       const { after = 0, limit: _limit, cursor: _cursor, ...filter } = decodeInput("listAudit", input);
       for (const name of ["cursor", "limit"])

@@ -1,6 +1,6 @@
 import { parseMarketFilter, streamOperation } from "../../contract/resources/stream.ts";
 import { Fault } from "../../domain/fault.ts";
-import { authenticate, type Identities } from "../access/authenticate.ts";
+import { authenticate, type Identities, type Identity } from "../access/authenticate.ts";
 import { hasUserToken } from "../access/session-cookie.ts";
 import type { StreamSeats } from "../connections/stream-seats.ts";
 import type { Exchange } from "../exchange.ts";
@@ -22,12 +22,14 @@ export interface StreamServices {
   hub: StreamHub;
   seats: StreamSeats;
   identities: Identities;
+  /** Establishes who listens, at first and at each check, instead of keys and tokens in headers. */
+  identify?: ((exchange: Exchange, isFirst: boolean) => Promise<Identity>) | undefined;
   /** Called for each stream that is refused for lack of room. */
   onFull(address: string): void;
 }
 
 /** `GET /v1/stream`. The key is in a header, so pages use `fetch`: an EventSource cannot send headers. */
-export function streamRoute({ hub, seats, identities, onFull }: StreamServices): Route {
+export function streamRoute({ hub, seats, identities, identify, onFull }: StreamServices): Route {
   const plan = planInput(streamOperation);
   return {
     method: streamOperation.method,
@@ -37,8 +39,9 @@ export function streamRoute({ hub, seats, identities, onFull }: StreamServices):
     async answer(exchange) {
       const { method } = streamOperation;
       const auth = hasUserToken(exchange) ? "user" : "public";
-      const check = async () => authenticate(exchange, { method, auth }, identities);
-      const { user } = await check();
+      const check = async (isFirst = false) =>
+        identify ? identify(exchange, isFirst) : authenticate(exchange, { method, auth }, identities);
+      const { user } = await check(true);
       const input = await assembleInput(exchange, plan);
       const caller = { address: exchange.address, userId: user?.id };
       try {

@@ -1,8 +1,8 @@
 import type { Input, Result } from "../../contract/operations.ts";
-import { type OperationScope, requireScopes } from "../../domain/access/scopes.ts";
+import { requireScopes } from "../../domain/access/scopes.ts";
 import { SYSTEM_ACTOR } from "../../domain/audit/actors.ts";
 import { Fault } from "../../domain/fault.ts";
-import type { ProposalKind } from "../../domain/policy/proposal.ts";
+import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
 import type { Decided } from "../../engine/approvals/decisions.ts";
 import type { Proposal } from "../../engine/approvals/rows.ts";
 import {
@@ -16,12 +16,6 @@ import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { marketProposalView, proposalView } from "./proposal-view.ts";
 import { type Remade, remake } from "./work.ts";
-
-/** The scope of the operation that a proposal of each kind would carry out. */
-const SCOPE_OF: Record<ProposalKind, OperationScope> = {
-  ...{ settle: "settle", void: "settle", correct: "settle" },
-  ...{ withdraw: "funds", credit: "funds", loosen: "config", key: "keys" },
-};
 
 /** Commands that wait for other actors or for their time. */
 export function proposalHandlers(context: ServiceContext) {
@@ -69,7 +63,8 @@ function known(proposal: Proposal | undefined): Proposal {
 /** @throws Fault NOT_FOUND, or SCOPE_REQUIRED for a caller that may not carry out its operation */
 async function requireProposal({ pool }: ServiceContext, id: string, caller?: Caller): Promise<Proposal> {
   const proposal = known(await pool.read((sql) => findProposal(sql, id)));
-  if (caller) requireScopes(caller.scopes, [SCOPE_OF[proposal.kind]], `to decide about a proposal to ${proposal.kind}`);
+  if (caller)
+    requireScopes(caller.scopes, [PROPOSAL_SCOPES[proposal.kind]], `to decide about a proposal to ${proposal.kind}`);
   return proposal;
 }
 

@@ -7,7 +7,7 @@ import type { KeyType } from "../../../src/domain/access/scopes.ts";
 import { usualScopes } from "../../../src/domain/access/scopes.ts";
 import { auditLines, canonicalJson } from "../../../src/domain/audit/audit-link.ts";
 import { auditHash, auditKey, sealCheck } from "../../../src/domain/audit/seal.ts";
-import { createdKey, statedKeys } from "../../../src/engine/keys.ts";
+import { createdKey, statedKeys } from "../../../src/engine/access/keys.ts";
 import type { ApiKey } from "../../../src/engine/rows.ts";
 import { connect, type Sql } from "../../../src/postgres/connect.ts";
 import type { Pool } from "../../../src/postgres/pool.ts";

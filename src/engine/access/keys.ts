@@ -1,11 +1,11 @@
-import { type KeyType, requireScopes, type Scope, usualScopes } from "../domain/access/scopes.ts";
-import type { CreatedKey, StatedKeys } from "../domain/audit/audit-shapes.ts";
-import { Fault } from "../domain/fault.ts";
-import type { Rules } from "../domain/policy/approvals.ts";
-import { governed } from "./approvals/proposals.ts";
-import { type CommandKind, KEYRING } from "./command.ts";
-import type { Draft } from "./draft.ts";
-import { type ApiKey, SINGLE } from "./rows.ts";
+import { type KeyType, requireScopes, type Scope, usualScopes } from "../../domain/access/scopes.ts";
+import type { CreatedKey, StatedKeys } from "../../domain/audit/audit-shapes.ts";
+import { Fault } from "../../domain/fault.ts";
+import type { Rules } from "../../domain/policy/approvals.ts";
+import { governed } from "../approvals/proposals.ts";
+import { type CommandKind, KEYRING } from "../command.ts";
+import type { Draft } from "../draft.ts";
+import { type ApiKey, SINGLE } from "../rows.ts";
 
 /** Only the key's hash is known here. The value never leaves the service that generated it. */
 interface CreateKey extends KeyInHand {

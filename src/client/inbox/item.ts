@@ -40,6 +40,14 @@ export interface InboxItem {
 /** An item without its tenant. */
 export type Waiting = Omit<InboxItem, "tenant">;
 
+/** The tenant and the time span, in milliseconds since 1970, of an inbox. */
+export interface Scope {
+  tenant: string;
+  now: number;
+  /** Items that end later are not shown. */
+  until: number;
+}
+
 /** Items that come before any money: while they are open, nothing else in the inbox is reliable. */
 const FIRST: readonly InboxKind[] = ["chain", "ledger", "unreachable"];
 

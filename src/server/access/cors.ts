@@ -1,5 +1,5 @@
-import type { Operation } from "../contract/operation.ts";
-import type { Header } from "./responses.ts";
+import type { Operation } from "../../contract/operation.ts";
+import type { Header } from "../responses.ts";
 
 const EXPOSED = [
   "ETag",

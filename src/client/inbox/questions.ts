@@ -1,0 +1,78 @@
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { everyPage } from "../pages.ts";
+import type { InboxKind, Scope, Waiting } from "./item.ts";
+import {
+  brokenChain,
+  endingOverrides,
+  expiringKeys,
+  failingReceivers,
+  standingFreeze,
+  unbalancedLedger,
+  undecidedChecks,
+  waitingMarkets,
+  waitingProposals,
+  waitingWithdrawals,
+} from "./waiting.ts";
+
+/** The parts of the live configuration that questions read. */
+type Config = Pick<WireResult<"getConfig">, "overrides" | "keys"> & Partial<Pick<WireResult<"getConfig">, "freeze">>;
+
+/** A question to a tenant's API about what waits for a person. */
+export interface Question {
+  kinds: readonly InboxKind[];
+  ask(live: { api: Api; config: Config }, scope: Scope): Waiting[] | Promise<Waiting[]>;
+}
+
+const pendingProposals = (api: Api) => everyPage((page) => api.listProposals({ status: "pending", ...page }));
+
+/** What can be learnt over the API. A command asks more, of its own machine and files. */
+export const QUESTIONS = {
+  chain: {
+    kinds: ["chain"],
+    ask: async ({ api }, { tenant }) => brokenChain(tenant, await api.getAuditStatus({})),
+  },
+  ledger: {
+    kinds: ["ledger"],
+    ask: async ({ api }, { tenant }) => unbalancedLedger(tenant, await api.explainLedger({ failing: "true" })),
+  },
+  settlements: {
+    kinds: ["market.closed", "market.held"],
+    async ask({ api }, { tenant }) {
+      // Those with a proposal wait for it, as an item of their own.
+      const proposed = new Set((await pendingProposals(api)).map(({ marketId }) => marketId));
+      const waiting = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
+      const markets = waiting.filter(({ id }) => !proposed.has(id));
+      if (markets.length === 0) return [];
+      const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
+      return waitingMarkets(tenant, markets, risks, holds);
+    },
+  },
+  withdrawals: {
+    kinds: ["withdrawal"],
+    async ask({ api }, { tenant }) {
+      const proposed = new Set(
+        (await pendingProposals(api)).map(({ kind, request }) => kind === "withdraw" && request.id),
+      );
+      const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
+      return waitingWithdrawals(
+        tenant,
+        pending.filter(({ withdrawalId }) => !proposed.has(withdrawalId)),
+      );
+    },
+  },
+  proposals: {
+    kinds: ["market.proposed", "proposal"],
+    ask: async ({ api }, { tenant, now }) => waitingProposals(tenant, await pendingProposals(api), now),
+  },
+  identityChecks: { kinds: ["kyc"], ask: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },
+  overrides: {
+    kinds: ["override"],
+    ask: ({ config }, { tenant, until }) => endingOverrides(tenant, config.overrides, until),
+  },
+  freeze: { kinds: ["freeze"], ask: ({ config }, { tenant }) => standingFreeze(tenant, config.freeze) },
+  keys: { kinds: ["key"], ask: ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
+  receivers: {
+    kinds: ["receiver"],
+    ask: async ({ api }, { tenant }) => failingReceivers(tenant, await api.listWebhookReceivers({})),
+  },
+} as const satisfies Readonly<Record<string, Question>>;

@@ -1,0 +1,216 @@
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { canonicalJson } from "../../domain/audit/audit-link.ts";
+import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
+import { counted } from "../../domain/text.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import type { Waiting } from "./item.ts";
+
+/** An expiry within this time is urgent. */
+export const URGENT_MS = 2 * DAY_MS;
+
+/** @param more further facts; null where one is not stated */
+export function item(
+  kind: Waiting["kind"],
+  severity: Waiting["severity"],
+  [id, title]: readonly [id: string, title: string],
+  { amountUsd = null, since = null, dueAt = null, commands }: Partial<Waiting> & Pick<Waiting, "commands">,
+): Waiting {
+  return { kind, severity, id, title, amountUsd, since, dueAt, commands };
+}
+
+/** The command lines that settle a market by hand, one for each outcome. */
+export function settlingOf(market: string, tenant: string): string[] {
+  return ["yes", "no"].map((outcome) => `pmctl market settle ${market} --outcome ${outcome} -t ${tenant}`);
+}
+
+type WaitingMarket = WireResult<"listMarkets">["items"][number];
+type Risk = WireResult<"listRisk">[number];
+type Hold = WireResult<"listHeldMarkets">[number];
+
+/** Markets that a person has to settle. */
+export function waitingMarkets(
+  tenant: string,
+  markets: readonly WaitingMarket[],
+  risks: readonly Risk[],
+  holds: readonly Hold[],
+): Waiting[] {
+  const riskOf = new Map(risks.map((risk) => [risk.marketId, risk]));
+  const holdOf = new Map(holds.map((hold) => [hold.marketId, hold]));
+  return markets.map(({ id, question, closeAt }) => {
+    const [risk, hold] = [riskOf.get(id), holdOf.get(id)];
+    const why = hold ? `held, ${hold.reason}` : "closed, and no oracle settles it";
+    return item(hold ? "market.held" : "market.closed", "warn", [id, `${question}: ${why}`], {
+      amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
+      since: hold ? hold.heldAt : closeAt,
+      commands: [...settlingOf(id, tenant), `pmctl market show ${id} -t ${tenant}`],
+    });
+  });
+}
+
+export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"listWithdrawals">["items"]): Waiting[] {
+  return withdrawals.map(({ withdrawalId, userId, amount, createdAt }) =>
+    item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
+      amountUsd: amount,
+      since: createdAt,
+      // Without the required reason, which only a person knows: the command asks for it.
+      commands: ["approve", "reject"].map((verb) => `pmctl funding ${verb} ${withdrawalId} -t ${tenant}`),
+    }),
+  );
+}
+
+type Proposal = WireResult<"listProposals">["items"][number];
+
+/** Proposals that wait for an approval, for a person to execute them, or for their time. Those that wait for their time alone are only information. */
+export function waitingProposals(tenant: string, proposals: readonly Proposal[], now: number): Waiting[] {
+  return proposals.map((proposal) => {
+    const { proposalId, kind, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;
+    const lacks = approvalsNeeded - approvals.length;
+    const isByHand = objections > 0 || kind === "key";
+    const standing = [
+      `${approvals.length} of ${counted(approvalsNeeded, "approval")}`,
+      ...(objections > 0 ? [counted(objections, "objection")] : []),
+    ].join(", ");
+    const { amount } = proposal.request;
+    const verbs = [...(lacks > 0 ? ["approve"] : isByHand ? ["execute"] : []), "reject", "show"];
+    return item(
+      marketId === null ? "proposal" : "market.proposed",
+      lacks > 0 || isByHand ? "warn" : "info",
+      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal)}: ${standing}`],
+      {
+        amountUsd: typeof amount === "number" ? amount : null,
+        since: proposal.proposedAt,
+        dueAt: Date.parse(finalAt) > now ? finalAt : null,
+        commands: verbs.map((verb) => `pmctl proposal ${verb} ${proposalId} -t ${tenant}`),
+      },
+    );
+  });
+}
+
+/** Such as `settle mkt_1 as yes` or `withdraw wdr_1`. */
+export function proposedWork({ kind, marketId, outcome, request }: Proposal): string {
+  if (kind === "loosen") return "loosen the policy";
+  if (kind === "key") return `issue the key ${request.name}`;
+  const told = typeof outcome === "string" || outcome === null ? outcome : `yes=${outcome.yes}`;
+  return `${kind} ${marketId ?? request.id}${told === null || kind === "void" ? "" : ` as ${told}`}`;
+}
+
+/** An older check with an unknown status is history. */
+const CHECKS_MS = 30 * DAY_MS;
+
+/** Users whose last check neither passed nor failed, or failed soon after one that passed, without a decision. */
+export async function undecidedChecks(tenant: string, api: Api, now: number): Promise<Waiting[]> {
+  const since = new Date(now - CHECKS_MS).toISOString();
+  const { entries } = await api.listAudit({ type: "kyc.unrecognised", since, limit: 200 });
+  const latest = new Map(entries.toReversed().map((entry) => [String(entry.payload.userId), entry]));
+  const undecided: Waiting[] = [];
+  for (const [userId, { seq, ts, payload }] of latest) {
+    const { entries: decisions } = await api.listAudit({ type: "kyc.updated", userId, limit: 2 });
+    // The review itself follows its cause in the log.
+    if (decisions.some((decision) => decision.seq > seq && decision.payload.status !== "review")) continue;
+    const isPassed = kycVerdict(String(payload.status)) === "passed";
+    const why = isPassed ? "before a failure that stands" : "which is neither passed nor failed";
+    const said = `${payload.provider} says ${JSON.stringify(payload.status)}, ${why}`;
+    undecided.push(
+      item("kyc", "warn", [userId, `${userId}: ${said}`], {
+        since: ts,
+        commands: [
+          `pmctl user show ${userId} -t ${tenant}`,
+          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider -t ${tenant}`,
+        ],
+      }),
+    );
+  }
+  return undecided;
+}
+
+/** Temporary values of the policy that end before `until`. */
+export function endingOverrides(
+  tenant: string,
+  overrides: WireResult<"getConfig">["overrides"],
+  until: number,
+): Waiting[] {
+  return overrides
+    .filter((each) => Date.parse(each.until) <= until)
+    .map(({ field, value, until: dueAt }) =>
+      item("override", "info", [field, `policy.${field} is ${canonicalJson(value)} for a while, and then as before`], {
+        dueAt,
+        commands: [`pmctl policy show -t ${tenant}`],
+      }),
+    );
+}
+
+/** A freeze in force, whatever its end: no other view shows that changes wait behind it. */
+export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["freeze"] | undefined): Waiting[] {
+  const { frozenUntil = null, reason, by } = freeze ?? {};
+  if (frozenUntil === null) return [];
+  const commands = [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`];
+  return [
+    item("freeze", "info", [tenant, `Applies are blocked: frozen by ${by}, "${reason}"`], {
+      dueAt: frozenUntil,
+      commands,
+    }),
+  ];
+}
+
+/** API keys that expire before `until`, except those that were rotated: a later value has the same name. */
+export function expiringKeys(
+  tenant: string,
+  keys: WireResult<"getConfig">["keys"],
+  { now, until }: { now: number; until: number },
+): Waiting[] {
+  const endOf = (expiresAt: string | null) => (expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt));
+  const lasts = Map.groupBy(keys, ({ type, name }) => `${type}:${name}`);
+  return keys.flatMap(({ name, type, expiresAt }): Waiting[] => {
+    if (expiresAt === null || Date.parse(expiresAt) > until) return [];
+    const values = lasts.get(`${type}:${name}`) ?? [];
+    if (values.some((value) => endOf(value.expiresAt) > Date.parse(expiresAt))) return [];
+    return [
+      item(
+        "key",
+        Date.parse(expiresAt) - now < URGENT_MS ? "critical" : "warn",
+        [name, `The ${type} key ${name} expires`],
+        {
+          dueAt: expiresAt,
+          commands: [`pmctl key list -t ${tenant}`, `pmctl key rotate ${name} -t ${tenant}`],
+        },
+      ),
+    ];
+  });
+}
+
+/** Receivers of webhooks that are disabled, or missed events. */
+export function failingReceivers(tenant: string, receivers: WireResult<"listWebhookReceivers">): Waiting[] {
+  return receivers.flatMap(({ name, enabled, disabledAt, dead, pending }): Waiting[] => {
+    if (enabled && dead === 0) return [];
+    const lost = dead === 0 ? [] : [`${counted(dead, "event")} given up`];
+    const state = enabled ? lost : ["is disabled since it answered 410", ...lost];
+    return [
+      item("receiver", "warn", [name, `The receiver ${name}: ${state.join(", ")}, ${pending} on their way`], {
+        since: disabledAt,
+        commands: [`pmctl webhook deliveries --receiver ${name} --status dead -t ${tenant}`],
+      }),
+    ];
+  });
+}
+
+export function brokenChain(tenant: string, { verified, problem }: WireResult<"getAuditStatus">): Waiting[] {
+  if (verified && problem === null) return [];
+  const where = problem === null ? "" : ` at entry ${problem.seq}: ${problem.text}`;
+  const commands = [`pmctl audit verify -t ${tenant}`, `pmctl audit status -t ${tenant}`];
+  const id = problem === null ? "audit" : String(problem.seq);
+  return [item("chain", "critical", [id, `The audit log does not hold${where}`], { commands })];
+}
+
+export function unbalancedLedger(tenant: string, checks: WireResult<"explainLedger">): Waiting[] {
+  const off = checks.filter(({ ok }) => !ok);
+  if (off.length === 0) return [];
+  const amountUsd = off.reduce((sum, check) => (check.unit === "usd" ? sum + check.discrepancy : sum), 0);
+  const title = `The ledger does not add up: ${off.map(({ name }) => name).join(", ")}`;
+  const commands = [`pmctl reconcile --explain -t ${tenant}`];
+  return [item("ledger", "critical", ["ledger", title], { amountUsd, commands })];
+}
+
+/** A tenant that cannot be examined, or a part of it. */
+export function unreachable(tenant: string, problem: string, command = `pmctl doctor ${tenant}`): Waiting {
+  return item("unreachable", "critical", [tenant, problem], { commands: [command] });
+}

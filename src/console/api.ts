@@ -1,0 +1,90 @@
+import { wireRequest } from "../client/http-request.ts";
+import type { Api, OperationId } from "../contract/operations.ts";
+import { wireFacts } from "../contract/wire-facts.ts";
+import { consolePath } from "./place.ts";
+import { Refused, refusedBy, unreachable } from "./refused.ts";
+import type { Session } from "./session.ts";
+
+export interface ApiOptions {
+  /** Sent with changes, for the audit log. */
+  reason?: string;
+  /** The same for each attempt at one change, so that it happens once. */
+  idempotencyKey?: string;
+  /** The tag of what was shown; the change is refused if the live one differs. */
+  ifMatch?: string;
+  /** A refresh of the page, which does not prolong the session. */
+  isBackground?: boolean;
+  /** Receives the number of the audit entry that a change wrote. */
+  onEntry?(seq: string): void;
+  /** Receives the tag of an answer that has one. */
+  onTag?(tag: string): void;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** Called when the server no longer knows the session. */
+export type OnEnd = () => void;
+
+/** The operations of the contract, under the session's cookie. Every method rejects with `Refused`. */
+export function consoleApi(session: Session, onEnd: OnEnd, options: ApiOptions = {}): Api {
+  const methods = Object.keys(wireFacts).map((id) => [
+    id,
+    (input: Record<string, unknown>) => send(id as OperationId, input, session, onEnd, options),
+  ]);
+  return Object.fromEntries(methods) as Api;
+}
+
+async function send(
+  id: OperationId,
+  input: Record<string, unknown>,
+  session: Session,
+  onEnd: OnEnd,
+  options: ApiOptions,
+): Promise<unknown> {
+  const { method, target, body } = wireRequest(id, input);
+  const response = await fetch(consolePath(`/api${target}`), {
+    method,
+    headers: headersFor(method, body, session, options),
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch(unreachable);
+  // Health answers 503 with the same body while a dependency is down.
+  if (!response.ok && !(wireFacts[id].health && response.status === 503)) {
+    const refused = await refusedBy(response);
+    if (refused.code === "SESSION_REQUIRED") onEnd();
+    throw refused;
+  }
+  const result: unknown = await response.json().catch(unreachable);
+  const { headers } = response;
+  noteHeader(headers, "audit-seq", options.onEntry);
+  noteHeader(headers, "etag", options.onTag);
+  return wireFacts[id].paged ? { items: result, nextCursor: headers.get("next-cursor") } : result;
+}
+
+function headersFor(
+  method: string,
+  body: string | undefined,
+  { csrfToken }: Session,
+  { reason, idempotencyKey, ifMatch, isBackground }: ApiOptions,
+): Record<string, string> {
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (isBackground) headers["x-background"] = "1";
+  if (method === "GET") return headers;
+  headers["x-csrf-token"] = csrfToken;
+  headers["idempotency-key"] = idempotencyKey ?? crypto.randomUUID();
+  if (ifMatch !== undefined) headers["if-match"] = ifMatch;
+  // A header contains bytes, and the server reads them as UTF-8.
+  if (reason !== undefined) headers["audit-reason"] = String.fromCharCode(...new TextEncoder().encode(reason));
+  return headers;
+}
+
+function noteHeader(headers: Headers, name: string, note: ((value: string) => void) | undefined): void {
+  const value = headers.get(name);
+  if (value !== null) note?.(value);
+}
+
+/** Whether the same request may succeed soon. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof Refused && ["UNREACHABLE", "OVERLOADED", "DATABASE_UNAVAILABLE"].includes(error.code);
+}

@@ -1,0 +1,35 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Api } from "../contract/operations.ts";
+import { invariant } from "../domain/fault.ts";
+import type { ApiOptions } from "./api.ts";
+import type { Changes } from "./live/changes.ts";
+import type { Session } from "./session.ts";
+
+/** What happened after a confirmed action. */
+export interface Notice {
+  text: string;
+  /** The number of the audit entry that it wrote. */
+  seq?: string;
+}
+
+/** Everything that views share: who works here, and how to ask and tell. */
+export interface Desk {
+  session: Session;
+  api: Api;
+  /** For refreshes of the page, which do not prolong the session. */
+  backgroundApi: Api;
+  /** An api for one change. */
+  apiFor(options: ApiOptions): Api;
+  changes: Changes;
+  /** Shows a notice above the view. */
+  tell(notice: Notice): void;
+}
+
+export const DeskContext = createContext<Desk | undefined>(undefined);
+
+export function useDesk(): Desk {
+  const desk = useContext(DeskContext);
+  invariant(desk, "views are drawn for someone who is signed in");
+  return desk;
+}

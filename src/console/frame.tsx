@@ -1,0 +1,80 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type ApiOptions, consoleApi } from "./api.ts";
+import { type Desk, DeskContext, type Notice } from "./desk.ts";
+import { Keys } from "./keys.tsx";
+import { Changes } from "./live/changes.ts";
+import { addressOf, followLinks, usePlace } from "./router.ts";
+import { type Session, signOut } from "./session.ts";
+import { NotFound } from "./views/not-found.tsx";
+import { VIEWS, viewAt } from "./views.ts";
+
+/** The page of someone who is signed in: the navigation, and one view. */
+export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
+  const [notice, setNotice] = useState<Notice>();
+  const desk = useMemo((): Desk => {
+    const apiFor = (options: ApiOptions) => consoleApi(session, onEnd, options);
+    const backgroundApi = apiFor({ isBackground: true });
+    return { session, api: apiFor({}), backgroundApi, apiFor, changes: new Changes(backgroundApi), tell: setNotice };
+  }, [session]);
+  useEffect(() => () => desk.changes.end(), [desk]);
+  useEffect(() => {
+    document.addEventListener("click", followLinks);
+    return () => document.removeEventListener("click", followLinks);
+  }, []);
+  const { path, query } = usePlace();
+  const found = viewAt({ path });
+  const main = useRef<HTMLElement>(null);
+  useArrival(path, () => {
+    setNotice(undefined);
+    main.current?.querySelector("h1")?.focus({ preventScroll: true });
+  });
+  const View = found?.view;
+  return (
+    <DeskContext.Provider value={desk}>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="top">
+        <strong>{session.tenant}</strong>
+        <span class="soft">{session.actor}</span>
+        <Keys />
+        <button type="button" onClick={() => void signOut(session).finally(onEnd)}>
+          Sign out
+        </button>
+      </header>
+      <nav aria-label="Views">
+        <ul>
+          {VIEWS.map(({ name, path: to }) => (
+            <li key={name}>
+              <a href={addressOf(to)} aria-current={found?.entry.name === name ? "page" : undefined}>
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="main" ref={main} tabIndex={-1}>
+        <p role="status" class="notice">
+          {notice && (
+            <>
+              {notice.text}{" "}
+              {notice.seq !== undefined && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
+            </>
+          )}
+        </p>
+        {View ? <View key={path} query={query} id={found.id} /> : <NotFound />}
+      </main>
+    </DeskContext.Provider>
+  );
+}
+
+/** Calls after each move to another path, but not for the first one, where the browser starts at the top itself. */
+function useArrival(path: string, arrived: () => void): void {
+  const before = useRef(path);
+  useEffect(() => {
+    if (before.current === path) return;
+    before.current = path;
+    scrollTo(0, 0);
+    arrived();
+  }, [path]);
+}

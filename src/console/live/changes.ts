@@ -1,0 +1,113 @@
+import type { Api } from "../../contract/operations.ts";
+import { consolePath } from "../place.ts";
+import { Refused } from "../refused.ts";
+
+const HEAD_MS = 2000;
+const RECONNECT_MS = 3000;
+/** A stream without a filter begins with every open market. A view that shows none asks for an id that no market has. */
+const NO_MARKET = "mkt_none";
+const MOST_MARKETS = 100;
+const EVENTS = ["price", "trade", "market", "clarification", "proposal", "resync"];
+
+/**
+ * Says when the tenant may have changed. Every change is an audit entry, so the number of entries is asked every two
+ * seconds; for the markets on the page, the stream says it sooner. The open stream is also the sign that the server is
+ * there.
+ */
+export class Changes {
+  /** Whether figures may be out of date because the server cannot be reached. */
+  isLost = false;
+  readonly #background: Api;
+  readonly #listeners = new Set<() => void>();
+  #markets = "";
+  #stream: EventSource | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #count: number | undefined;
+  #isStreamLost = false;
+  #isHeadLost = false;
+  #isAsking = false;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  /** @param background sends requests that do not prolong the session */
+  constructor(background: Api) {
+    this.#background = background;
+    this.#timer = setInterval(() => void this.#askHead(), HEAD_MS);
+    addEventListener("online", this.#reopen);
+    document.addEventListener("visibilitychange", this.#hurry);
+    this.watch([]);
+    void this.#askHead();
+  }
+
+  /** Streams events of these markets from now on. */
+  watch(markets: readonly string[]): void {
+    const wanted = markets.slice(0, MOST_MARKETS).join(",") || NO_MARKET;
+    if (wanted === this.#markets) return;
+    this.#markets = wanted;
+    this.#open();
+  }
+
+  /** @param listener called after each change, and when the connection is lost or found */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#retry);
+    this.#stream?.close();
+    removeEventListener("online", this.#reopen);
+    document.removeEventListener("visibilitychange", this.#hurry);
+  }
+
+  readonly #reopen = (): void => this.#open();
+
+  readonly #hurry = (): void => {
+    if (document.visibilityState === "visible") void this.#askHead();
+  };
+
+  #open(): void {
+    clearTimeout(this.#retry);
+    this.#stream?.close();
+    const stream = new EventSource(consolePath(`/api/v1/stream?${new URLSearchParams({ markets: this.#markets })}`));
+    this.#stream = stream;
+    stream.onopen = () => this.#note({ isStreamLost: false });
+    stream.onerror = () => {
+      this.#note({ isStreamLost: true });
+      // After an answer that is no stream the browser gives up.
+      if (stream.readyState === EventSource.CLOSED) this.#retry = setTimeout(this.#reopen, RECONNECT_MS);
+    };
+    for (const name of EVENTS) stream.addEventListener(name, () => this.#tell());
+  }
+
+  async #askHead(): Promise<void> {
+    if (this.#isAsking || document.visibilityState === "hidden") return;
+    this.#isAsking = true;
+    try {
+      const { count } = await this.#background.getAuditStatus({});
+      // The first number counts as a change too: a view may have read before it.
+      const isNew = count !== this.#count;
+      this.#count = count;
+      this.#note({ isHeadLost: false });
+      if (isNew) this.#tell();
+    } catch (error) {
+      // A key without the scope `read` has the stream alone.
+      if (error instanceof Refused && error.code === "UNREACHABLE") this.#note({ isHeadLost: true });
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  #note({ isStreamLost = this.#isStreamLost, isHeadLost = this.#isHeadLost }): void {
+    this.#isStreamLost = isStreamLost;
+    this.#isHeadLost = isHeadLost;
+    const isLost = isStreamLost || isHeadLost;
+    if (isLost === this.isLost) return;
+    this.isLost = isLost;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,101 @@
+import { useEffect, useReducer, useRef } from "preact/hooks";
+import type { Api } from "../../contract/operations.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { useDesk } from "../desk.ts";
+import { Refused } from "../refused.ts";
+
+/** What a view reads, kept current. */
+export interface Live<Value> {
+  /** Undefined until the first answer. */
+  value: Value | undefined;
+  /** When the value was read, in milliseconds since 1970. */
+  readAtMs: number | undefined;
+  /** Why the last read failed; a value that was read before stays. */
+  refused: Refused | undefined;
+  /** Whether the value may be out of date. */
+  isStale: boolean;
+  /** Reads again now. */
+  renew(): void;
+}
+
+/** Reads that take long are repeated less often: at most a quarter of the time goes into them. */
+const SHARE = 4;
+const LEAST_PAUSE_MS = 1000;
+
+interface Reading<Value> {
+  key: string;
+  value: Value | undefined;
+  readAtMs: number | undefined;
+  refused: Refused | undefined;
+}
+
+/**
+ * Reads when the view opens or its key changes, and again after each change of the tenant. While a read is repeated, the
+ * view shows the value before.
+ * @param key names what is read, such as the view's query
+ */
+export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string): Live<Value> {
+  const { api, backgroundApi, changes } = useDesk();
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
+  const latest = useRef(read);
+  latest.current = read;
+  const renew = useRef((): void => {});
+  if (reading.current.key !== key) reading.current = { key, value: undefined, readAtMs: undefined, refused: undefined };
+
+  useEffect(() => {
+    let isOver = false;
+    let isReading = false;
+    let isWanted = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const once = async (by: Api): Promise<void> => {
+      isReading = true;
+      isWanted = false;
+      const startMs = performance.now();
+      const before = reading.current;
+      try {
+        const value = await latest.current(by);
+        if (!isOver) reading.current = { key, value, readAtMs: wallClockMs(), refused: undefined };
+      } catch (error) {
+        if (!isOver) reading.current = { ...before, key, refused: refusedFor(error) };
+      }
+      if (isOver) return;
+      redraw(undefined);
+      const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
+      timer = setTimeout(() => {
+        isReading = false;
+        if (isWanted) void once(backgroundApi);
+      }, pauseMs);
+    };
+    renew.current = () => {
+      clearTimeout(timer);
+      void once(api);
+    };
+    void once(api);
+    const stop = changes.listen(() => {
+      redraw(undefined);
+      isWanted = true;
+      if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
+    });
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      stop();
+    };
+  }, [key, api, backgroundApi, changes]);
+
+  const { value, readAtMs, refused } = reading.current;
+  return {
+    value,
+    readAtMs,
+    refused,
+    isStale: value !== undefined && (changes.isLost || refused !== undefined),
+    renew: () => renew.current(),
+  };
+}
+
+function refusedFor(error: unknown): Refused {
+  if (error instanceof Refused) return error;
+  // A fault of this page is shown, too: a view that stays empty would say nothing.
+  return new Refused("INTERNAL", error instanceof Error ? error.message : "Unexpected failure");
+}

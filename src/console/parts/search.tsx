@@ -1,0 +1,69 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { addressOf, go } from "../router.ts";
+
+const PAUSE_MS = 250;
+
+/** The search of a list; what is typed goes into the address as `name`, and the cursor goes. */
+export function Search({ path, query, name = "q" }: { path: string; query: URLSearchParams; name?: string }) {
+  const stated = query.get(name) ?? "";
+  const [text, setText] = useState(stated);
+  const told = useRef(stated);
+  // The address also changes from outside, by the back button.
+  useEffect(() => {
+    if (stated === told.current) return;
+    told.current = stated;
+    setText(stated);
+  }, [stated]);
+  useEffect(() => {
+    if (text === told.current) return;
+    const timer = setTimeout(() => {
+      told.current = text;
+      const others = Object.fromEntries(query);
+      go(addressOf(path, { ...others, cursor: undefined, [name]: text }), { replace: true });
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, path, name, query.toString()]);
+  return (
+    <input
+      type="search"
+      class="search"
+      aria-label="Search"
+      placeholder="Search"
+      value={text}
+      onInput={({ currentTarget }) => setText(currentTarget.value)}
+    />
+  );
+}
+
+/** A choice that is in the address as `name`; the first option is the usual one and stands for no value. */
+export function Filter({
+  label,
+  name,
+  options,
+  path,
+  query,
+}: {
+  label: string;
+  name: string;
+  options: readonly (readonly [value: string, text: string])[];
+  path: string;
+  query: URLSearchParams;
+}) {
+  return (
+    <label class="filter">
+      {label}
+      <select
+        value={query.get(name) ?? ""}
+        onChange={({ currentTarget }) =>
+          go(addressOf(path, { ...Object.fromEntries(query), cursor: undefined, [name]: currentTarget.value }))
+        }
+      >
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,16 @@
+/** Words that a shell takes as they are. */
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** Such as `pmctl market settle mkt_1 --outcome yes --reason 'The official result' -t acme`, ready to be pasted. */
+export function pmctl(tenant: string, ...words: readonly (string | number)[]): string {
+  return ["pmctl", ...words, "-t", tenant].map((word) => quoted(String(word))).join(" ");
+}
+
+/** An option with its value; nothing without one. */
+export function option(name: string, value: string | number | undefined): string[] {
+  return value === undefined || value === "" ? [] : [`--${name}`, String(value)];
+}
+
+function quoted(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

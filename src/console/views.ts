@@ -1,0 +1,43 @@
+import type { ComponentType } from "preact";
+import type { Place } from "./router.ts";
+import { TodayView } from "./views/today.tsx";
+
+/** What a view gets: the address's query, and the id at its end for the page of one thing. */
+export interface ViewProps {
+  query: URLSearchParams;
+  id: string;
+}
+
+export interface ViewEntry {
+  name: string;
+  /** Below `/console`. */
+  path: string;
+  /** Pressed after `g`. */
+  key: string;
+  view: ComponentType<ViewProps>;
+  /** The page of one thing, below the view's own path. */
+  one?: ComponentType<ViewProps>;
+}
+
+/** Every view, in the order of the navigation. A new one is a row here. */
+export const VIEWS: readonly ViewEntry[] = [{ name: "Today", path: "/", key: "t", view: TodayView }];
+
+/** The view at a place; undefined for an unknown address. */
+export function viewAt({
+  path,
+}: Pick<Place, "path">): { entry: ViewEntry; view: ComponentType<ViewProps>; id: string } | undefined {
+  const [, name = "", id = "", ...rest] = path.split("/");
+  const entry = VIEWS.find((each) => each.path === `/${name}`);
+  if (!entry || rest.length > 0) return undefined;
+  if (id === "") return { entry, view: entry.view, id };
+  return entry.one && { entry, view: entry.one, id: decoded(id) };
+}
+
+/** An id that is no valid text leads to a thing that does not exist. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}

@@ -1,0 +1,70 @@
+import { proposedWork } from "../../client/inbox/waiting.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
+import { useDesk } from "../desk.ts";
+import { Action, type ActionOf } from "../parts/action.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { Time } from "../parts/time.tsx";
+import { option, pmctl } from "../terminal-line.ts";
+
+export type Proposal = WireResult<"getProposal">;
+
+/** The buttons that decide a pending proposal. */
+export function Decisions({ of: proposal }: { of: Proposal }) {
+  const { tenant } = useDesk().session;
+  const { proposalId: id, kind, approvals, approvalsNeeded, objections } = proposal;
+  const work = proposedWork(proposal);
+  const decision = (
+    label: string,
+    verb: "approve" | "reject" | "execute",
+    run: (api: Api, reason: string) => Promise<unknown>,
+    afterwards: string,
+  ): ActionOf<Proposal> => ({
+    label,
+    thing: work,
+    scope: PROPOSAL_SCOPES[kind],
+    preview: (api) => api.getProposal({ id }),
+    explain: (shown = proposal) => <Standing of={shown} />,
+    run: (api, _shown, _values, reason) => run(api, reason),
+    line: (_values, reason) => pmctl(tenant, "proposal", verb, id, ...option("reason", reason)),
+    done: (result) => {
+      const { status } = result as Proposal;
+      return `${afterwards}: ${work}. It is ${status}.`;
+    },
+  });
+  const isComplete = approvals.length >= approvalsNeeded;
+  const isByHand = objections > 0 || kind === "key";
+  return (
+    <span class="ways">
+      {!isComplete && <Action of={decision("Approve", "approve", (api) => api.approveProposal({ id }), "Approved")} />}
+      {isComplete && isByHand && (
+        <Action of={decision("Execute", "execute", (api) => api.executeProposal({ id }), "Executed")} />
+      )}
+      <Action of={decision("Reject", "reject", (api, reason) => api.rejectProposal({ id, reason }), "Rejected")} />
+    </span>
+  );
+}
+
+/** What a proposal would do, who agrees, and when it can take effect. */
+export function Standing({ of }: { of: Proposal }) {
+  const { approvals, approvalsNeeded, objections, reason, evidence, finalAt, proposedBy, proposedAt } = of;
+  return (
+    <>
+      <p dir="auto">It would {proposedWork(of)}.</p>
+      <Facts
+        of={[
+          ["Proposed by", proposedBy],
+          ["Proposed at", <Time key="at" at={proposedAt} />],
+          ["Reason", reason && <bdi>{reason}</bdi>],
+          [
+            "Evidence",
+            evidence === null ? "" : <bdi>{typeof evidence === "string" ? evidence : JSON.stringify(evidence)}</bdi>,
+          ],
+          ["Approvals", `${approvals.length} of ${approvalsNeeded}: ${approvals.map(({ by }) => by).join(", ")}`],
+          ["Objections", String(objections)],
+          ["Earliest effect", <Time key="final" at={finalAt} />],
+        ]}
+      />
+    </>
+  );
+}

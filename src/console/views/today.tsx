@@ -1,0 +1,153 @@
+import { compareItems, type InboxItem } from "../../client/inbox/item.ts";
+import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
+import { item } from "../../client/inbox/waiting.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
+import { canonicalJson } from "../../domain/audit/audit-link.ts";
+import { isMapping } from "../../domain/json/mapping.ts";
+import { counted } from "../../domain/text.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
+import { DAY_MS } from "../../domain/time/units.ts";
+import { useDesk } from "../desk.ts";
+import { useLive } from "../live/use-live.ts";
+import { Table } from "../parts/table.tsx";
+import { Terminal } from "../parts/terminal.tsx";
+import { Time } from "../parts/time.tsx";
+import { Usd } from "../parts/usd.tsx";
+import { View } from "../parts/view.tsx";
+import { Refused } from "../refused.ts";
+import { addressOf } from "../router.ts";
+import { Decisions, type Proposal } from "./decisions.tsx";
+
+const WITHIN_MS = 14 * DAY_MS;
+
+interface Day {
+  items: InboxItem[];
+  proposals: readonly Proposal[];
+  /** Questions that could not be asked, with the reasons. */
+  unasked: string[];
+}
+
+/** Everything that waits for a person, most urgent first. */
+export function TodayView() {
+  const { session } = useDesk();
+  const { tenant } = session;
+  const live = useLive((api) => readDay(api, tenant), "");
+  return (
+    <View name="Today" live={live} line={`pmctl inbox ${tenant}`}>
+      {({ items, proposals, unasked }) => (
+        <>
+          {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
+          {items.length > 0 && <p>{counted(items.length, "item")}, most urgent first.</p>}
+          <Table
+            name="Waiting"
+            rows={items}
+            id={({ id }) => id}
+            kind={({ kind }) => kind}
+            empty="Nothing waits for a person. Look at Overview for how the markets do."
+            columns={[
+              {
+                title: "What",
+                cell: ({ title, severity, ...each }) => (
+                  <>
+                    {severity !== "info" && (
+                      <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>
+                    )}
+                    <a href={placeOf(each)} dir="auto">
+                      {title}
+                    </a>
+                  </>
+                ),
+              },
+              { title: "Amount", isNumber: true, cell: ({ amountUsd }) => <Usd of={amountUsd} /> },
+              { title: "Due", cell: ({ dueAt }) => <Time at={dueAt} /> },
+              { title: "Since", cell: ({ since }) => <Time at={since} /> },
+              {
+                title: "Decide",
+                cell: ({ id }) =>
+                  proposals
+                    .filter(({ proposalId }) => proposalId === id)
+                    .map((each) => <Decisions key={id} of={each} />),
+              },
+              { title: "In the terminal", cell: ({ commands: [first] }) => first && <Terminal line={first} /> },
+            ]}
+          />
+        </>
+      )}
+    </View>
+  );
+}
+
+/** Asks every question that the key may ask; one that fails does not hide the others. */
+async function readDay(api: Api, tenant: string): Promise<Day> {
+  const now = wallClockMs();
+  const scope = { tenant, now, until: now + WITHIN_MS };
+  const [config, { items: proposals }] = await Promise.all([
+    api.getConfig({}),
+    api.listProposals({ status: "pending", limit: 200 }),
+  ]);
+  const answers = await Promise.all(
+    Object.values(QUESTIONS).map(async ({ kinds, ask }: Question) => {
+      try {
+        return await ask({ api, config }, scope);
+      } catch (error) {
+        // Without an answer to any of them the view keeps what it showed.
+        if (error instanceof Refused && error.code !== "SCOPE_REQUIRED") throw error;
+        return `${kinds.join(", ")}: ${error instanceof Error ? error.message : "unexpected failure"}`;
+      }
+    }),
+  );
+  const found = answers.flatMap((each) => (typeof each === "string" ? [] : each)).concat(waitingDrift(tenant, config));
+  return {
+    proposals,
+    items: found.map((each) => ({ tenant, ...each })).toSorted(compareItems),
+    unasked: answers.filter((each) => typeof each === "string"),
+  };
+}
+
+/** Fields of the policy whose live value differs from what the last apply stated. */
+function waitingDrift(tenant: string, { policy, document, changes }: WireResult<"getConfig">) {
+  const stated = (document?.policy ?? {}) as Readonly<Record<string, unknown>>;
+  const live = policy as Readonly<Record<string, unknown>>;
+  return Object.entries(stated)
+    .filter(([field, value]) => field in live && canonicalJson(live[field] as never) !== canonicalJson(value as never))
+    .map(([field, value]) => {
+      const by = changes.find(
+        ({ type, payload }) => type === "policy.updated" && isMapping(payload.changes) && field in payload.changes,
+      );
+      const who = by ? `, by ${by.actor}` : "";
+      const title = `policy.${field} is ${canonicalJson(live[field] as never)} live and ${canonicalJson(value as never)} in the last apply${who}`;
+      return item("drift", "warn", [`policy.${field}`, title], {
+        since: by?.ts ?? null,
+        commands: [`pmctl drift ${tenant}`],
+      });
+    });
+}
+
+/** Where an item is decided. */
+function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">): string {
+  const one = encodeURIComponent(id);
+  switch (kind) {
+    case "market.closed":
+    case "market.held":
+      return addressOf(`/markets/${one}`);
+    case "withdrawal":
+      return addressOf("/funds", { status: "pending" });
+    case "kyc":
+      return addressOf(`/traders/${one}`);
+    case "receiver":
+      return addressOf("/webhooks");
+    case "chain":
+    case "ledger":
+      return addressOf("/record");
+    case "market.proposed":
+    case "proposal":
+      return addressOf("/markets", { status: "proposed" });
+    case "drift":
+    case "override":
+    case "key":
+    case "freeze":
+      return addressOf("/configuration");
+    default:
+      return addressOf("/system");
+  }
+}

@@ -1,0 +1,64 @@
+import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { openHeld } from "../embed/support/ends.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { ADMIN_KEY } from "../server/support/harness.ts";
+import { accessibilityProblems, openBrowser, openPage } from "../support/browser.ts";
+import { act, openConsole, rowOf } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE, resolution: { holdHours: 24, approvals: 2 } });
+// The browser itself reports each answer that is no success, and what a reload interrupts.
+const other = () => localApi(tenant.services.handlers, { actor: "admin:second" });
+
+beforeAll(async () => {
+  await tenant.deposit("usr_1", 500);
+  for (const id of ["mkt_own", "mkt_new"]) await openHeld(tenant, id, `Will ${id} <b>open</b>?`, "usr_1");
+});
+
+test("without a session the page is the sign-in form; a wrong key is refused in words, and the key does not stay", async () => {
+  const { page, complaints, close } = await openPage(await openBrowser());
+  await page.goto(`${tenant.server.opsUrl}/console/nowhere`);
+  await page.getByLabel("Admin key").fill("sk_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  expect(await page.getByRole("alert").textContent()).toMatch(/key/i);
+  expect(await page.getByLabel("Admin key").inputValue()).toBe("");
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByLabel("Admin key").fill(ADMIN_KEY);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Not found" }).waitFor();
+  expect(await page.title()).toMatch(/Not found$/);
+  expect(await page.content()).not.toContain(ADMIN_KEY);
+  expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])")).toBe('[{},{},""]');
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Admin key").waitFor();
+  await page.reload();
+  await page.getByLabel("Admin key").waitFor();
+  expect(complaints.filter((each) => !/status of 401|ERR_ABORTED/.test(each))).toEqual([]);
+  await close();
+});
+
+test("Today shows what waits, as the inbox orders it, and a second person approves it there", async () => {
+  const { page, complaints, close } = await openConsole(tenant);
+  await page.getByText("Nothing waits for a person").waitFor();
+  await other().settleMarket({ marketId: "mkt_own", outcome: "yes" });
+  const { proposalId } = await other().getMarketProposal({ id: "mkt_own" });
+  const row = rowOf(page, proposalId);
+  await row.waitFor();
+  expect(await row.getAttribute("data-kind")).toBe("market.proposed");
+  const notice = await act(page, row.getByRole("button", { name: "Approve" }), "Seen in the news", async (dialog) => {
+    expect(await dialog.getAttribute("aria-labelledby")).not.toBeNull();
+    expect(await dialog.getByText("Signed in as admin:ops").isVisible()).toBe(true);
+    expect(await dialog.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+    expect(await dialog.locator("code").textContent()).toMatch(/^pmctl proposal approve prp_\w+ -t /);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  expect(notice).toMatch(/^Approved: settle .* Entry \d+$/);
+  expect(await tenant.audit("proposal.approved")).toMatchObject([{ actor: "admin:ops" }]);
+  expect(await page.getByRole("status").filter({ hasText: "As of" }).locator("time").getAttribute("datetime")).toMatch(
+    /Z$/,
+  );
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(complaints.filter((each) => !each.includes("status of 401"))).toEqual([]);
+  await close();
+});

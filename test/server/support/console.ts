@@ -1,0 +1,90 @@
+import { request } from "node:http";
+import { ADMIN_KEY, TENANT } from "./harness.ts";
+
+/** An answer of the console. */
+export interface ConsoleAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // Tests compare it field by field.
+  body: Record<string, unknown>;
+}
+
+/** A browser's requests to a console, with the headers that a browser adds and this client would not let us set. */
+export class ConsoleClient {
+  readonly origin: string;
+  readonly base: string;
+  cookie: string | undefined;
+  csrf: string | undefined;
+
+  /** @param url the listener's address; `base` is what every address of a shared listener begins with */
+  constructor(url: string, base = "") {
+    this.origin = new URL(url).origin;
+    this.base = base;
+  }
+
+  /** @param headers null leaves out a header that the page would send */
+  send(
+    method: string,
+    path: string,
+    { body, headers = {} }: { body?: unknown; headers?: Record<string, string | null> } = {},
+  ): Promise<ConsoleAnswer> {
+    const usual: Record<string, string | null> = {
+      "sec-fetch-site": "same-origin",
+      ...(method !== "GET" && { origin: this.origin, "x-csrf-token": this.csrf ?? null }),
+      ...(method === "POST" && { "idempotency-key": `${Math.random()}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+      cookie: this.cookie ?? null,
+    };
+    const sent = Object.entries({ ...usual, ...headers }).flatMap(([name, value]) =>
+      value === null ? [] : [[name, value] as const],
+    );
+    return exchange(`${this.origin}${this.base}${path}`, method, Object.fromEntries(sent), body);
+  }
+
+  get(path: string, headers: Record<string, string | null> = {}) {
+    return this.send("GET", path, { headers });
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string | null> = {}) {
+    return this.send("POST", path, { body, headers });
+  }
+
+  /** Signs in and keeps the cookie and the token. */
+  async signIn(key = ADMIN_KEY): Promise<ConsoleAnswer> {
+    const answer = await this.post("/console/session", { key });
+    const cookie = answer.headers.get("set-cookie")?.split(";")[0];
+    if (answer.status === 200 && cookie !== undefined) {
+      this.cookie = cookie;
+      this.csrf = answer.body.csrfToken as string;
+    }
+    return answer;
+  }
+}
+
+export const COOKIE = `__Host-pm_console_${TENANT}`;
+
+export const CONSOLE = { origins: [], session: { idleMs: 1_800_000, absoluteMs: 28_800_000 } };
+
+function exchange(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<ConsoleAnswer> {
+  const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method, headers }, (response) => {
+      let received = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk) => {
+        received += chunk;
+      });
+      response.on("end", () => {
+        const isJson = response.headers["content-type"]?.startsWith("application/json") && received !== "";
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: new Headers(response.headers as Record<string, string>),
+          text: received,
+          body: isJson ? JSON.parse(received) : {},
+        });
+      });
+    });
+    sent.on("error", reject).end(text);
+  });
+}
