@@ -147,10 +147,10 @@ export const closingMarket = (tenant: string) =>
     ...["--kind", "cpmm", "--p0", "0.5", "--liquidity", "100", "--yes"],
   ]);
 
-/** Longer than the time by which a tenant is opened early for due work. */
-const HOLD_HOURS = 18 / 3600;
+/** Any hold: while it runs, nobody can execute the proposal. */
+const HOLD_HOURS = 0.001;
 
-/** A settlement that the tenant's server has to execute once its hold is over, proposed past the server. */
+/** Proposes a settlement past the server, which has to execute it once the hold is over. */
 export async function heldSettlement(tenant: string): Promise<string> {
   const file = join(operator.directory, "held.yaml");
   const market = {
