@@ -94,7 +94,7 @@ describe("many tenants in one process", () => {
       timeout: 60_000,
       interval: 500,
     });
-    // Nobody asked zeta, which was idle: its server opened it for the proposal, and its sweep executed it.
+    // No request woke zeta, which was idle: the server opened it for the proposal, and its sweep executed that.
     await vi.waitFor(
       async () => expect(await proposalIn("zeta", proposed)).toEqual({ status: "executed", decided_by: "oracle" }),
       { timeout: 60_000, interval: 500 },

@@ -147,7 +147,7 @@ export const closingMarket = (tenant: string) =>
     ...["--kind", "cpmm", "--p0", "0.5", "--liquidity", "100", "--yes"],
   ]);
 
-/** Any hold: while it runs, nobody can execute the proposal. */
+/** Any hold: a proposal cannot be executed while it runs. */
 const HOLD_HOURS = 0.001;
 
 /** Proposes a settlement past the server, which has to execute it once the hold is over. */
