@@ -1,12 +1,10 @@
 import type { ComponentType } from "preact";
+import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { EntryView } from "./views/record/entry.tsx";
+import { RecordView } from "./views/record.tsx";
 import { TodayView } from "./views/today.tsx";
-
-/** What a view gets: the address's query, and the id at its end for the page of one thing. */
-export interface ViewProps {
-  query: URLSearchParams;
-  id: string;
-}
+import { TradersView } from "./views/traders.tsx";
 
 export interface ViewEntry {
   name: string;
@@ -20,7 +18,11 @@ export interface ViewEntry {
 }
 
 /** Every view, in the order of the navigation. A new one is a row here. */
-export const VIEWS: readonly ViewEntry[] = [{ name: "Today", path: "/", key: "t", view: TodayView }];
+export const VIEWS: readonly ViewEntry[] = [
+  { name: "Today", path: "/", key: "t", view: TodayView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView },
+  { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
+];
 
 /** The view at a place; undefined for an unknown address. */
 export function viewAt({

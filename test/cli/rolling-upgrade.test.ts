@@ -147,7 +147,7 @@ describe.skipIf(haproxyMissing !== undefined)("three servers behind HAProxy", ()
     vi.stubEnv("NODE_COMPILE_CACHE", join(operator.directory, "compiled"));
     const applied = await operator.runBuild(next, "apply", "acme", "--via", "db", "--yes", "-o", "json");
     expect(applied.stderr).toContain(
-      "Servers of the older version are still running: restart them one after the other",
+      "Servers of the older version are still running: restart them one after the other, and use what this version adds only after that",
     );
     expect(JSON.parse(applied.stdout)).toMatchObject([{ migrations: ["0999_planted.sql"] }]);
     await underLoad();

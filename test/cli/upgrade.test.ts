@@ -86,7 +86,9 @@ test("the login that serves is told the same where it sees which tables there ar
 test("an apply that is refused has only brought the schema forward, and says so; then a plan can be made", async () => {
   const { exitCode, stderr } = await run("apply", "--yes");
   expect([exitCode, stderr]).toEqual([3, expect.stringContaining("The database was brought up to date first")]);
-  expect(stderr).toContain("Servers of the older version are still running: restart them one after the other");
+  expect(stderr).toContain(
+    "Servers of the older version are still running: restart them one after the other, and use what this version adds only after that",
+  );
   expect(await sql`select 1 from audit where type = 'config.applied'`).toHaveLength(1);
   expect((await run("plan", "--on-drift", "adopt")).exitCode).toBe(0);
 });

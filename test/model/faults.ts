@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { copyOfProduct } from "./copy-of-product.ts";
 import { FAULTS, type PlantedFault } from "./planted-faults.ts";
 
 /**
@@ -10,19 +12,12 @@ import { FAULTS, type PlantedFault } from "./planted-faults.ts";
  *     npm run model:faults                    all of them
  *     npm run model:faults -- --only payout   those whose name has this in it
  *
- * Ends with 1 when a fault is not found, or when its place in the sources is not there any more.
+ * Ends with 1 when a fault is not found, when its place in the sources is not there any more, or when the seeds did not run.
  */
 const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
 
-const ROOT = new URL("../../", import.meta.url).pathname;
-const COPIED = ["src", "test", "bin", "migrations", "templates", "package.json", "tsconfig.json", "vitest.config.ts"];
-
-async function copyOfProduct(): Promise<string> {
-  const directory = await mkdtemp("/tmp/pmctl-fault-");
-  for (const name of COPIED) await cp(join(ROOT, name), join(directory, name), { recursive: true });
-  await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"));
-  return directory;
-}
+/** Characters of a departure or an error. */
+const SHOWN = 400;
 
 /** Replaces the one place that a fault names. */
 async function plant(directory: string, { file, right, wrong }: PlantedFault): Promise<void> {
@@ -35,16 +30,27 @@ async function plant(directory: string, { file, right, wrong }: PlantedFault): P
   );
 }
 
-/** What the seeds say: the line that names seed and step, and the first line of the departure. */
-async function search(directory: string): Promise<{ found: boolean; said: string }> {
+/**
+ * Runs the seeds: the line that names seed and step with the first line of the departure, or undefined if all agree.
+ * @throws Error with the last lines of what was written, if the seeds did not run to their end
+ */
+async function search(directory: string): Promise<string | undefined> {
   const child = spawn(process.execPath, ["test/model/soak.ts", "--seeds", "1-20", "--no-shrink"], {
     cwd: directory,
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
-  for await (const chunk of child.stdout) said += String(chunk);
-  const found = /^seed \d+: step .* departs\n.*(\n.*)?/m.exec(said);
-  return { found: found !== null, said: found?.[0] ?? said.trim().split("\n").at(-1) ?? "" };
+  let [said, complained] = ["", ""];
+  child.stdout.on("data", (chunk) => {
+    said += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    complained += String(chunk);
+  });
+  await once(child, "close");
+  const found = /^seed \d+: step .* departs\n.*(\n.*)?/m.exec(said)?.[0];
+  if (found === undefined && child.exitCode !== 0)
+    throw new Error(`the seeds did not run: ${`${said}\n${complained}`.trim().slice(-SHOWN)}`);
+  return found;
 }
 
 for (const fault of FAULTS.filter(({ name }) => name.includes(values.only))) {
@@ -52,11 +58,10 @@ for (const fault of FAULTS.filter(({ name }) => name.includes(values.only))) {
   const began = Date.now();
   try {
     await plant(directory, fault);
-    const { found, said } = await search(directory);
+    const found = await search(directory);
     const seconds = Math.round((Date.now() - began) / 1000);
-    console.log(
-      `${found ? "found " : "MISSED"} ${fault.name} (${seconds} s): ${said.slice(0, 400).replaceAll("\n", " ")}`,
-    );
+    const departure = found?.slice(0, SHOWN).replaceAll("\n", " ") ?? "all seeds agree";
+    console.log(`${found ? "found " : "MISSED"} ${fault.name} (${seconds} s): ${departure}`);
     if (!found) process.exitCode = 1;
   } catch (error) {
     console.log(`CANNOT ${fault.name}: ${(error as Error).message}`);

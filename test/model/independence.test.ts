@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { copyOfProduct } from "./copy-of-product.ts";
 import { FAULTS } from "./planted-faults.ts";
 
 const folder = import.meta.dirname;
@@ -40,5 +43,16 @@ test("every planted fault finds its place in the sources", () => {
   for (const { name, file, right } of FAULTS) {
     const source = readFileSync(join(folder, "../..", file), "utf8");
     expect(source.split(right).length - 1, name).toBe(1);
+  }
+});
+
+test("a copy to plant faults in has all of the project except its history and what is built or installed", async () => {
+  const root = join(folder, "../..");
+  const directory = await copyOfProduct(await mkdtemp(join(tmpdir(), "pmctl-copy-")));
+  try {
+    const left = readdirSync(root).filter((name) => !readdirSync(directory).includes(name));
+    expect(left.filter((name) => ![".git", "dist"].includes(name))).toEqual([]);
+  } finally {
+    await rm(dirname(directory), { recursive: true });
   }
 });

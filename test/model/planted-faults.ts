@@ -53,7 +53,7 @@ export const FAULTS: readonly PlantedFault[] = [
     name: "a purchase above 1 is executed",
     file: "src/engine/fill.ts",
     right: "if (!canPayOff(amountMicro, sharesMicro))",
-    wrong: "if (sharesMicro === 0n)",
+    wrong: "if (sharesMicro === 0n && !canPayOff(amountMicro, sharesMicro))",
   },
   {
     name: "an output constraint that stored values leave",

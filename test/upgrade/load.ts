@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { SignJWT } from "jose";
 import { postWebhook } from "../support/operator.ts";
+import { userToken } from "../support/user-token.ts";
 
 const TRADERS = 16;
 const CAPITAL_USD = 9000;
@@ -27,6 +27,15 @@ export interface LoadOptions {
   paceMs?: number;
 }
 
+/** A user's order. */
+export interface Order {
+  /** The user's, of `userToken`. */
+  token: string;
+  body: { marketId: string; selection: { side: "yes" | "no" }; amount: number };
+  /** The `Idempotency-Key`; none unless given. */
+  key?: string | undefined;
+}
+
 /** Deposits for so many traders. */
 export async function fund(url: string, secrets: Record<string, string>, traders = TRADERS): Promise<void> {
   for (let index = 0; index < traders; index++) {
@@ -34,6 +43,26 @@ export async function fund(url: string, secrets: Record<string, string>, traders
     const answer = await postWebhook(url, "/payments/inbound/acme", secrets.ACME_WEBHOOK_SECRET ?? "", event);
     if (answer.status !== 200) throw new Error(`The deposit was answered with ${answer.status}`);
   }
+}
+
+/** Sends an order once: the trade's id, or else the status and the error code, or that nothing answered. */
+export async function sendOrder(
+  url: string,
+  secrets: Record<string, string>,
+  { token, body, key }: Order,
+): Promise<{ tradeId: string } | { refused: string }> {
+  const answer = await fetch(`${url}/v1/trade`, {
+    method: "POST",
+    headers: {
+      "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+    },
+    body: JSON.stringify(body),
+  }).catch(() => undefined);
+  if (answer?.status === 200) return (await answer.json()) as { tradeId: string };
+  return { refused: answer ? `${answer.status} ${answer.headers.get("error-code")}` : "no answer" };
 }
 
 /** Starts clients that trade at whichever server `pick` names, and repeat with its key what was not acknowledged. */
@@ -48,38 +77,28 @@ export function startLoad(
   const stopping = new AbortController();
   let [last, longest] = [performance.now(), 0];
 
-  async function attempt(token: string, key: string, body: string): Promise<string | undefined> {
-    const answer = await fetch(`${pick()}/v1/trade`, {
-      method: "POST",
-      headers: {
-        "x-api-key": secrets.ACME_PUBLIC_KEY ?? "",
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        ...(keyed ? { "idempotency-key": key } : {}),
-      },
-      body,
-    }).catch(() => undefined);
-    if (answer?.status === 200) return ((await answer.json()) as { tradeId: string }).tradeId;
-    if (answer?.status === 429) return undefined;
-    const what = answer ? `${answer.status} ${answer.headers.get("error-code")}` : "no answer";
-    failed.set(what, (failed.get(what) ?? 0) + 1);
+  async function attempt(order: Order): Promise<string | undefined> {
+    const answer = await sendOrder(pick(), secrets, order);
+    if ("tradeId" in answer) return answer.tradeId;
+    const { refused } = answer;
+    if (!refused.startsWith("429")) failed.set(refused, (failed.get(refused) ?? 0) + 1);
     return undefined;
   }
 
   const clients = traders.map(async (index) => {
-    const token = await new SignJWT()
-      .setProtectedHeader({ alg: "HS256" })
-      .setSubject(`usr_${index}`)
-      .setIssuedAt()
-      .setExpirationTime("1h")
-      .sign(new TextEncoder().encode(secrets.ACME_JWT_SECRET));
+    const token = await userToken(`usr_${index}`, secrets);
     for (let turn = 0; !stopping.signal.aborted; turn++) {
       const key = randomUUID();
       const side = (turn + index) % 3 === 0 ? "no" : "yes";
-      const body = JSON.stringify({ marketId: marketIds[turn % marketIds.length], selection: { side }, amount: 0.5 });
+      const marketId = marketIds[turn % marketIds.length] ?? "";
+      const order: Order = {
+        token,
+        body: { marketId, selection: { side }, amount: 0.5 },
+        key: keyed ? key : undefined,
+      };
       // Also after the end: what was sent may be in, and its key says so.
       for (let tries = 0; tries < (keyed ? 1000 : 1) && !acknowledged.has(key); tries++) {
-        const id = await attempt(token, key, body);
+        const id = await attempt(order);
         if (id !== undefined) {
           acknowledged.set(key, id);
           longest = Math.max(longest, performance.now() - last);

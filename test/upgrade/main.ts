@@ -2,29 +2,29 @@
  * Upgrades a tenant of the previous release under load: `npm run upgrade [-- [--stop] [COMMIT]]`.
  *
  * The old release makes the tenant, its markets and its money, and serves it while clients trade. This checkout then brings
- * the schema forward with `apply`, while the old server goes on; a new server starts beside it, clients change over, and the
- * old one ends. With `--stop` the old one ends first, and clients repeat their orders until the new one answers. After that each
- * acknowledged trade must be there once, no other may be, and ledger, audit log and plan must be clean.
+ * the schema forward with `apply`, while the old server goes on. The old release's commands refuse the newer schema from then
+ * on. A second old server either begins on it with a notice, and takes trades, or refuses it. A new server starts beside the
+ * old one, and clients trade at both while markets end in ways that the old one does not know. Then clients change over, and
+ * the old one ends. With `--stop` the old one ends first, and clients repeat their orders until the new one answers. After that
+ * each acknowledged trade must be there once, no other may be, and ledger, audit log and plan must be clean.
  *
- * It needs the history of the checkout, for the old sources, and ends with 1 where something is off. Where nothing was released
- * yet, there is nothing to upgrade from: it says so and ends with 0.
+ * It needs the history of the checkout, for the old sources, and ends with 1 where something is off. Without a tag `v…` it
+ * begins from the commit that `release.ts` finds.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { execa } from "execa";
-import { embeddedCluster } from "../../src/postgres/embedded/cluster.ts";
-import { newOperator } from "../support/operator.ts";
-import { withRateLimit } from "../support/tenant-text.ts";
+import { newOperator, type ServerProcess } from "../support/operator.ts";
+import { withoutChecks, withRateLimit } from "../support/tenant-text.ts";
 import { fund, startLoad } from "./load.ts";
-import { layOut, previousRelease } from "./release.ts";
+import { endMarkets } from "./mixed.ts";
+import { layOut, migrationsSince, previousRelease } from "./release.ts";
 
 const PHASE_MS = 3000;
 const NEW = new URL("../../src/cli/main.ts", import.meta.url).pathname;
+/** Part of the sentence with which a build refuses a schema, or begins on it. */
+const NEWER = "newer than this pmctl";
 
 const {
   values: { stop },
@@ -32,37 +32,24 @@ const {
 } = parseArgs({ options: { stop: { type: "boolean" } }, allowPositionals: true });
 const commit = named ?? (await previousRelease());
 if (commit === undefined) {
-  console.log("upgrade: no version has been released yet (no tag v…), so there is nothing to upgrade from");
-  process.exit(0);
+  console.log("upgrade: this checkout has no history, so there is no release to upgrade from");
+  process.exit(1);
 }
 const operator = await newOperator({ cluster: "none" });
-const { directory } = operator;
 const place = await mkdtemp("/tmp/pmctl-upgrade-");
 await chmod(place, 0o755);
-const servers: ChildProcess[] = [];
 const findings: string[] = [];
 
+/** @throws Error unless the command ends with 0 */
 async function run(main: string, ...args: string[]): Promise<string> {
-  const ended = await execa(process.execPath, [main, ...args], { cwd: directory, reject: false, stdin: "ignore" });
-  if (ended.exitCode !== 0)
-    throw new Error(`pmctl ${args.join(" ")} ended with ${ended.exitCode}: ${ended.stderr}\n${ended.stdout}`);
-  return ended.stdout;
+  const { exitCode, stdout, stderr } = await operator.runBuild(main, ...args);
+  if (exitCode !== 0) throw new Error(`pmctl ${args.join(" ")} ended with ${exitCode}: ${stderr}\n${stdout}`);
+  return stdout;
 }
 
-async function serve(main: string): Promise<{ url: string; stop(): Promise<void> }> {
-  const args = [main, "serve", "acme", "--port", "0", "--ops-port", "0", "-o", "ndjson"];
-  const child = spawn(process.execPath, args, { cwd: directory, stdio: ["ignore", "pipe", "inherit"] });
-  servers.push(child);
-  const [line] = await once(createInterface(child.stdout), "line");
-  const { url } = JSON.parse(String(line)) as { url: string };
-  return {
-    url,
-    stop: async () => {
-      child.kill("SIGTERM");
-      const [code] = await once(child, "exit");
-      if (code !== 0) findings.push(`a server ended with ${code}`);
-    },
-  };
+async function end(server: ServerProcess): Promise<void> {
+  const code = await server.kill("SIGTERM");
+  if (code !== 0) findings.push(`a server ended with ${code}: ${server.errors()}`);
 }
 
 /** Runs a check whose exit code says whether all is well. */
@@ -73,10 +60,9 @@ async function check(what: string, ...args: string[]): Promise<void> {
 
 try {
   const OLD = await layOut(commit, join(place, "old"));
+  const migrations = await migrationsSince(join(place, "old"));
   await run(OLD, "init", "acme", "--yes");
-  await operator.edit("acme", (text) =>
-    `${withRateLimit(text, 1_000_000)}kyc: { required: false }\n`.replace('["US"]', "[]"),
-  );
+  await operator.edit("acme", (text) => withoutChecks(withRateLimit(text, 1_000_000)));
   await run(OLD, "apply", "acme", "--yes");
   const marketIds: string[] = [];
   for (const kind of ["cpmm", "lmsr"]) {
@@ -88,55 +74,73 @@ try {
     marketIds.push((JSON.parse(created) as { id: string }).id);
   }
   const secrets = await operator.secrets();
-  const old = await serve(OLD);
-  await fund(old.url, secrets);
+  const old = await operator.serveBuild(OLD, "acme");
+  await fund(old.url, secrets, 20);
 
-  let url = old.url;
-  const load = startLoad(() => url, secrets, marketIds);
+  let urls = [old.url];
+  let turn = 0;
+  const load = startLoad(() => urls[turn++ % urls.length] as string, secrets, marketIds);
+  const others: string[] = [];
   const stage = (name: string) =>
     console.log(
       `${name}: ${load.acknowledged.size} trades, longest gap ${load.longestGapMs()} ms, failed ${JSON.stringify(Object.fromEntries(load.failed))}`,
     );
   await delay(PHASE_MS);
   stage(`served by ${commit}`);
-  if (stop) await old.stop();
+  if (stop) await end(old);
   const [applied] = JSON.parse(await run(NEW, "apply", "acme", "--yes", "--via", "db", "-o", "json")) as {
     migrations: string[];
   }[];
   stage(`brought forward by ${applied?.migrations.join(", ") || "no migration"}`);
+  if (applied?.migrations.join() !== migrations.join())
+    findings.push(`expected the migrations ${migrations.join(", ")}`);
   if (!stop) {
     await delay(PHASE_MS);
     stage("the old server on the new schema");
   }
-  const present = await serve(NEW);
-  url = present.url;
-  if (!stop) await old.stop();
+  if (!stop && migrations.length > 0) {
+    const asked = await operator.runBuild(OLD, "market", "list", "-t", "acme", "--via", "db");
+    if (asked.exitCode === 0 || !asked.stderr.includes(NEWER))
+      findings.push(`an old command on the new schema: exit ${asked.exitCode} ${asked.stderr}`);
+    const again = await operator.serveBuild(OLD, "acme").catch((error: Error) => error);
+    const said = again instanceof Error ? again.message : again.errors();
+    if (!said.includes(NEWER)) findings.push(`an old server that starts on the new schema: ${said}`);
+    if (!(again instanceof Error)) {
+      urls = [old.url, again.url];
+      await delay(PHASE_MS);
+      urls = [old.url];
+      await end(again);
+    }
+    stage(`another old server ${again instanceof Error ? "refused the new schema" : "began on the new schema"}`);
+  }
+  const present = await operator.serve("acme");
+  if (!stop) {
+    urls = [old.url, present.url];
+    const ended = await endMarkets({ operator, secrets, old: old.url, present: present.url });
+    findings.push(...ended.findings);
+    others.push(...ended.tradeIds);
+    const unknown = [...new Set(ended.unknownToOld)].map((path) => path.replace(/mkt_\w+/, ":id"));
+    if (unknown.length > 0) console.log(`the old server cannot show ${[...new Set(unknown)].join(", ")}`);
+    await delay(PHASE_MS);
+    stage("both servers, and markets that ended");
+  }
+  urls = [present.url];
+  if (!stop) await end(old);
   await delay(PHASE_MS);
   await load.stop();
   stage("served by this checkout");
 
   await check("reconcile", "reconcile", "--full", "--explain");
   await check("audit verify", "audit", "verify");
+  await check("replay", "replay");
   await check("plan", "plan", "acme", "--detailed-exitcode");
-  const lines = await run(
-    NEW,
-    "audit",
-    "list",
-    "-t",
-    "acme",
-    "--type",
-    "trade.executed",
-    "--limit",
-    "1000000",
-    "-o",
-    "ndjson",
-  );
-  const recorded = lines
+  const list = ["audit", "list", "-t", "acme", "--type", "trade.executed", "--limit", "1000000", "-o", "ndjson"];
+  const recorded = (await run(NEW, ...list))
     .split("\n")
     .filter(Boolean)
     .map((line) => (JSON.parse(line) as { payload: { tradeId: string } }).payload.tradeId);
   const there = new Set(recorded);
-  const acknowledged = [...load.acknowledged.values()];
+  const acknowledged = [...load.acknowledged.values(), ...others];
   if (there.size !== recorded.length) findings.push("a trade is on record twice");
   if (new Set(acknowledged).size !== acknowledged.length) findings.push("two orders were answered with one trade");
   const missing = acknowledged.filter((id) => !there.has(id));
@@ -147,15 +151,13 @@ try {
   if (stop) load.failed.delete("no answer");
   if (load.failed.size > 0)
     findings.push(`answers that clients did not expect: ${JSON.stringify(Object.fromEntries(load.failed))}`);
-  await present.stop();
+  await end(present);
   // A restore compares each row with what the log says of it.
   const backup = join(place, "acme.backup");
   await check("backup", "db", "backup", "--out", backup);
   await check("restore", "db", "restore", backup, "--yes");
 } finally {
-  for (const server of servers) if (server.exitCode === null) server.kill("SIGKILL");
-  await embeddedCluster(directory).stop();
-  await rm(directory, { recursive: true, force: true });
+  await operator.close();
   await rm(place, { recursive: true, force: true });
 }
 console.log(findings.length === 0 ? "upgrade: nothing lost, nothing twice, all exact" : findings.join("\n"));

@@ -26,7 +26,7 @@ const FIRST = 1;
 /** The notice to operators after these migrations; undefined where no server of the previous release can be running. */
 export function noticeToServers(applied: readonly string[]): string | undefined {
   if (applied.length === 0 || applied.some((name) => Number(name.slice(0, 4)) === FIRST)) return undefined;
-  return "Servers of the older version are still running: restart them one after the other";
+  return "Servers of the older version are still running: restart them one after the other, and use what this version adds only after that";
 }
 
 /**
