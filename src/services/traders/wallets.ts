@@ -2,6 +2,7 @@ import type { Input, Result } from "../../contract/operations.ts";
 import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
+import { outcomeOf } from "../../domain/market/outcome.ts";
 import type { Command } from "../../engine/commands.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
 import {
@@ -169,17 +170,26 @@ function entryOf({
   };
 }
 
-type Cause = Pick<Result<"listStatement">["items"][0], "marketId" | "tradeId" | "withdrawalId" | "reference">;
+type Cause = Partial<
+  Pick<
+    Result<"listStatement">["items"][0],
+    "marketId" | "tradeId" | "withdrawalId" | "reference" | "from" | "outcome" | "reason"
+  >
+>;
 
-/** The market, trade, withdrawal or reference of an entry that moved money. */
+/** The market with its end, trade, withdrawal or reference of an entry that moved money. */
 function causeOf(content: AuditContent | undefined): Cause {
   switch (content?.type) {
     case "trade.executed":
       return { marketId: content.payload.marketId, tradeId: content.payload.tradeId };
     case "market.settled":
+      return { marketId: content.payload.marketId, outcome: outcomeOf(content.payload.outcome) };
     case "market.voided":
-    case "market.corrected":
-      return { marketId: content.payload.marketId };
+      return { marketId: content.payload.marketId, outcome: "void", reason: content.payload.reason };
+    case "market.corrected": {
+      const { marketId, from, outcome, reason } = content.payload;
+      return { marketId, from: outcomeOf(from), outcome: outcomeOf(outcome), reason };
+    }
     case "withdrawal.requested":
     case "withdrawal.approved":
     case "withdrawal.rejected":
