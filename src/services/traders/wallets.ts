@@ -89,10 +89,14 @@ async function rejectWithdrawal(context: ServiceContext, { id }: Input<"rejectWi
   return submit(context, "rejectWithdrawal", command, caller, (result) => withdrawalView(result as Withdrawal));
 }
 
-export function preparedCredit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">) {
+export function preparedCredit(
+  context: ServiceContext,
+  { id: traderId, amount: amountMicro, reason, expectBalanceUsd: expectedMicro }: Input<"creditWallet">,
+) {
+  const id = context.newId("crd");
   return prepared<"creditWallet", Command<"creditWallet">>({
-    command: { type: "creditWallet", id: context.newId("crd"), traderId: id, amountMicro: amount, reason },
-    answer: balanceView(id, amount),
+    command: { type: "creditWallet", id, traderId, amountMicro, reason, expectedMicro },
+    answer: balanceView(traderId, amountMicro),
   });
 }
 
@@ -101,7 +105,7 @@ const balanceView = (userId: string, amount: bigint) => (balance: { balanceMicro
 });
 
 /** Money without a provider's payment needs a recorded reason. */
-function reasonOf({ reason }: Input<"creditWallet">, caller: Caller): string {
+function reasonOf({ reason }: Input<"debitWallet">, caller: Caller): string {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
   return words;
@@ -110,7 +114,9 @@ function reasonOf({ reason }: Input<"creditWallet">, caller: Caller): string {
 async function creditWallet(context: ServiceContext, given: Input<"creditWallet">, caller: Caller) {
   const input = { ...given, reason: reasonOf(given, caller) };
   const credit = preparedCredit(context, input);
-  return submitGoverned(context, "creditWallet", input, credit, { ...caller, reason: input.reason });
+  // A proposal is executed after other changes of the balance, which its approvers see.
+  const { expectBalanceUsd: _, ...request } = input;
+  return submitGoverned(context, "creditWallet", request, credit, { ...caller, reason: input.reason });
 }
 
 async function debitWallet(context: ServiceContext, input: Input<"debitWallet">, caller: Caller) {
