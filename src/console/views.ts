@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { MarketsView } from "./views/markets.tsx";
 import { EntryView } from "./views/record/entry.tsx";
 import { RecordView } from "./views/record.tsx";
 import { TodayView } from "./views/today.tsx";
@@ -20,6 +21,7 @@ export interface ViewEntry {
 /** Every view, in the order of the navigation. A new one is a row here. */
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
+  { name: "Markets", path: "/markets", key: "m", view: MarketsView },
   { name: "Traders", path: "/traders", key: "u", view: TradersView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
 ];
