@@ -8,6 +8,7 @@ import { RecordView } from "./views/record.tsx";
 import { RiskView } from "./views/risk.tsx";
 import { SystemView } from "./views/system.tsx";
 import { TodayView } from "./views/today.tsx";
+import { TradersView } from "./views/traders.tsx";
 import { WebhooksView } from "./views/webhooks.tsx";
 
 export interface ViewEntry {
@@ -26,6 +27,7 @@ export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
   { name: "Overview", path: "/overview", key: "o", view: OverviewView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
   { name: "Webhooks", path: "/webhooks", key: "w", view: WebhooksView },
