@@ -4,6 +4,7 @@ import type { Place } from "./router.ts";
 import { EntryView } from "./views/record/entry.tsx";
 import { RecordView } from "./views/record.tsx";
 import { TodayView } from "./views/today.tsx";
+import { TraderView } from "./views/traders/trader.tsx";
 import { TradersView } from "./views/traders.tsx";
 
 export interface ViewEntry {
@@ -20,7 +21,7 @@ export interface ViewEntry {
 /** Every view, in the order of the navigation. A new one is a row here. */
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
-  { name: "Traders", path: "/traders", key: "u", view: TradersView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
 ];
 
