@@ -14,10 +14,8 @@ export interface ApiOptions {
   ifMatch?: string;
   /** A refresh of the page, which does not prolong the session. */
   isBackground?: boolean;
-  /** Receives the number of the audit entry that a change wrote. */
-  onEntry?(seq: string): void;
-  /** Receives the tag of an answer that has one. */
-  onTag?(tag: string): void;
+  /** Receives the headers of an answer that is no refusal, such as `Audit-Seq` after a change, and `ETag`. */
+  onHeaders?(headers: Headers): void;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -55,10 +53,8 @@ async function send(
     throw refused;
   }
   const result: unknown = await response.json().catch(unreachable);
-  const { headers } = response;
-  noteHeader(headers, "audit-seq", options.onEntry);
-  noteHeader(headers, "etag", options.onTag);
-  return wireFacts[id].paged ? { items: result, nextCursor: headers.get("next-cursor") } : result;
+  options.onHeaders?.(response.headers);
+  return wireFacts[id].paged ? { items: result, nextCursor: response.headers.get("next-cursor") } : result;
 }
 
 function headersFor(
@@ -77,11 +73,6 @@ function headersFor(
   // A header contains bytes, and the server reads them as UTF-8.
   if (reason !== undefined) headers["audit-reason"] = String.fromCharCode(...new TextEncoder().encode(reason));
   return headers;
-}
-
-function noteHeader(headers: Headers, name: string, note: ((value: string) => void) | undefined): void {
-  const value = headers.get(name);
-  if (value !== null) note?.(value);
 }
 
 /** Whether the same request may succeed soon. */

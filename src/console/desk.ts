@@ -10,7 +10,13 @@ import type { Session } from "./session.ts";
 export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
-  seq?: string;
+  seq?: string | null;
+}
+
+/** What a view gets: the address's query, and the id at its end for the page of one thing. */
+export interface ViewProps {
+  query: URLSearchParams;
+  id: string;
 }
 
 /** Everything that views share: who works here, and how to ask and tell. */

@@ -57,8 +57,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
         <p role="status" class="notice">
           {notice && (
             <>
-              {notice.text}{" "}
-              {notice.seq !== undefined && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
+              {notice.text} {notice.seq && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
             </>
           )}
         </p>

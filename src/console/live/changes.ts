@@ -10,7 +10,7 @@ const MOST_MARKETS = 100;
 const EVENTS = ["price", "trade", "market", "clarification", "proposal", "resync"];
 
 /**
- * Says when the tenant may have changed. Every change is an audit entry, so the number of entries is asked every two
+ * Says when the tenant may have changed. Every change is an audit entry, so the newest entry is asked for every two
  * seconds; for the markets on the page, the stream says it sooner. The open stream is also the sign that the server is
  * there.
  */
@@ -22,7 +22,7 @@ export class Changes {
   #markets = "";
   #stream: EventSource | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
-  #count: number | undefined;
+  #newest: number | undefined;
   #isStreamLost = false;
   #isHeadLost = false;
   #isAsking = false;
@@ -52,6 +52,11 @@ export class Changes {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Says that something changed, such as by an action of this page. */
+  tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   end(): void {
     clearInterval(this.#timer);
     clearTimeout(this.#retry);
@@ -77,19 +82,20 @@ export class Changes {
       // After an answer that is no stream the browser gives up.
       if (stream.readyState === EventSource.CLOSED) this.#retry = setTimeout(this.#reopen, RECONNECT_MS);
     };
-    for (const name of EVENTS) stream.addEventListener(name, () => this.#tell());
+    for (const name of EVENTS) stream.addEventListener(name, () => this.tell());
   }
 
   async #askHead(): Promise<void> {
     if (this.#isAsking || document.visibilityState === "hidden") return;
     this.#isAsking = true;
     try {
-      const { count } = await this.#background.getAuditStatus({});
+      const { entries } = await this.#background.listAudit({ limit: 1 });
+      const seq = entries[0]?.seq ?? 0;
       // The first number counts as a change too: a view may have read before it.
-      const isNew = count !== this.#count;
-      this.#count = count;
+      const isNew = seq !== this.#newest;
+      this.#newest = seq;
       this.#note({ isHeadLost: false });
-      if (isNew) this.#tell();
+      if (isNew) this.tell();
     } catch (error) {
       // A key without the scope `read` has the stream alone.
       if (error instanceof Refused && error.code === "UNREACHABLE") this.#note({ isHeadLost: true });
@@ -104,10 +110,6 @@ export class Changes {
     const isLost = isStreamLost || isHeadLost;
     if (isLost === this.isLost) return;
     this.isLost = isLost;
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+    this.tell();
   }
 }

@@ -81,15 +81,16 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
   const confirm = async (): Promise<void> => {
     setSending(true);
     setProblem(undefined);
-    let seq: string | undefined;
-    const onEntry = (entry: string): void => {
-      seq = entry;
+    let seq: string | null = null;
+    const onHeaders = (headers: Headers): void => {
+      seq = headers.get("audit-seq");
     };
     const given = reason.trim();
     try {
-      const api = desk.apiFor({ reason: given, idempotencyKey, onEntry, ...(tag !== undefined && { ifMatch: tag }) });
+      const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), ...(seq !== undefined && { seq }) });
+      tell({ text: of.done(result), seq });
+      desk.changes.tell();
       onClose();
     } catch (error) {
       const isOutdated = error instanceof Refused && OUTDATED.includes(error.code);
@@ -146,7 +147,7 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
 interface Preview<Shown> {
   shown: Shown | undefined;
   /** The tag of what was read, which the change states as its condition. */
-  tag: string | undefined;
+  tag: string | null | undefined;
   isReading: boolean;
   failure: string | undefined;
   renew(): void;
@@ -155,19 +156,19 @@ interface Preview<Shown> {
 /** What the action would do with the given values. */
 function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGiven: boolean): Preview<Shown> {
   const [turn, setTurn] = useState(0);
-  const [read, setRead] = useState<{ of: string; shown?: Shown; tag?: string; failure?: string }>({ of: "" });
+  const [read, setRead] = useState<{ of: string; shown?: Shown; tag?: string | null; failure?: string }>({ of: "" });
   const latest = useRef(of);
   latest.current = of;
   const wanted = of.preview && isGiven ? `${turn} ${JSON.stringify(values)}` : "";
   useEffect(() => {
     if (wanted === "") return;
     let isOver = false;
-    let tag: string | undefined;
-    const onTag = (text: string): void => {
-      tag = text;
+    let tag: string | null = null;
+    const onHeaders = (headers: Headers): void => {
+      tag = headers.get("etag") ?? tag;
     };
-    latest.current.preview?.(desk.apiFor({ onTag }), values).then(
-      (shown) => !isOver && setRead({ of: wanted, shown, ...(tag !== undefined && { tag }) }),
+    latest.current.preview?.(desk.apiFor({ onHeaders }), values).then(
+      (shown) => !isOver && setRead({ of: wanted, shown, tag }),
       (error: unknown) =>
         !isOver && setRead({ of: wanted, failure: error instanceof Error ? error.message : "Unexpected failure" }),
     );

@@ -3,8 +3,18 @@ import { addressOf, go } from "../router.ts";
 
 const PAUSE_MS = 250;
 
-/** The search of a list; what is typed goes into the address as `name`, and the cursor goes. */
-export function Search({ path, query, name = "q" }: { path: string; query: URLSearchParams; name?: string }) {
+/** The search of a list, or a filter by typed text; what is typed goes into the address as `name`, and the cursor goes. */
+export function Search({
+  path,
+  query,
+  name = "q",
+  label = "Search",
+}: {
+  path: string;
+  query: URLSearchParams;
+  name?: string;
+  label?: string;
+}) {
   const stated = query.get(name) ?? "";
   const [text, setText] = useState(stated);
   const told = useRef(stated);
@@ -26,9 +36,10 @@ export function Search({ path, query, name = "q" }: { path: string; query: URLSe
   return (
     <input
       type="search"
-      class="search"
-      aria-label="Search"
-      placeholder="Search"
+      class={name === "q" ? "search" : "typed"}
+      aria-label={label}
+      placeholder={label}
+      spellcheck={false}
       value={text}
       onInput={({ currentTarget }) => setText(currentTarget.value)}
     />

@@ -42,3 +42,7 @@ export async function act(page: Page, button: Locator, reason: string, choose?: 
   await dialog.waitFor({ state: "detached" });
   return page.locator("main > [role=status]").textContent();
 }
+
+/** Complaints that are faults: the browser itself reports each 401 before the sign-in, and what a reload interrupts. */
+export const troubles = (complaints: readonly string[]): string[] =>
+  complaints.filter((each) => !/status of 401|ERR_ABORTED/.test(each));

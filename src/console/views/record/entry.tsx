@@ -1,0 +1,55 @@
+import { useDesk, type ViewProps } from "../../desk.ts";
+import { useLive } from "../../live/use-live.ts";
+import { Facts } from "../../parts/facts.tsx";
+import { Time } from "../../parts/time.tsx";
+import { View } from "../../parts/view.tsx";
+import { addressOf } from "../../router.ts";
+import { pmctl } from "../../terminal-line.ts";
+
+/** One entry of the audit log: what it says, its payload as it is sealed, and its neighbours in the chain. */
+export function EntryView({ id }: ViewProps) {
+  const { tenant } = useDesk().session;
+  const live = useLive(async (api) => {
+    const seq = Number(id);
+    const around = { after: Math.max(0, seq - 2), limit: 3 };
+    const [entry, { entries }] = await Promise.all([api.getAuditEntry({ seq }), api.listAudit(around)]);
+    const at = (place: number) => entries.find((each) => each.seq === place);
+    return { entry, before: at(seq - 1), next: at(seq + 1) };
+  }, id);
+  return (
+    <View name={`Entry ${id}`} live={live} line={pmctl(tenant, "audit", "show", id)}>
+      {({ entry: { sentence, type, actor, ts, hash, keyId, payload }, before, next }) => (
+        <>
+          <p dir="auto">{sentence}.</p>
+          <Facts
+            of={[
+              ["Type", type],
+              ["Actor", <bdi key="actor">{actor}</bdi>],
+              ["When", <Time key="when" at={ts} />],
+              ["Market", linkTo("markets", payload.marketId)],
+              ["User", linkTo("traders", payload.userId)],
+            ]}
+          />
+          <h2>Payload</h2>
+          <pre class="payload">{JSON.stringify(payload, null, 2)}</pre>
+          <h2>Place in the chain</h2>
+          <Facts
+            of={[
+              ["Sealed with the key", keyId],
+              ["Hash", <code key="hash">{hash}</code>],
+              ["Hash of the entry before, which this one contains", before && <code>{before.hash}</code>],
+            ]}
+          />
+          <p class="pager">
+            {before && <a href={addressOf(`/record/${before.seq}`)}>Entry {before.seq}</a>}
+            {next && <a href={addressOf(`/record/${next.seq}`)}>Entry {next.seq}</a>}
+          </p>
+        </>
+      )}
+    </View>
+  );
+}
+
+function linkTo(view: "markets" | "traders", id: unknown) {
+  return typeof id === "string" ? <a href={addressOf(`/${view}/${encodeURIComponent(id)}`)}>{id}</a> : "";
+}

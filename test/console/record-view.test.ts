@@ -1,0 +1,86 @@
+import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { accessibilityProblems } from "../support/browser.ts";
+import { openConsole, rowOf, troubles } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE });
+const operator = () => localApi(tenant.services.handlers, { actor: "admin:ops" });
+
+beforeAll(async () => {
+  await tenant.deposit("usr_1", 500);
+  for (const id of ["mkt_1", "mkt_2"])
+    await openHeld(tenant, id, `Will ${id} <img src=x onerror=alert(1)> open?`, "usr_1");
+  await operator().voidMarket({ id: "mkt_1", reason: HOSTILE_REASON });
+});
+
+test("the log is filtered in the address, shows new entries by itself, and leads to each one", async () => {
+  const { page, complaints, close } = await openConsole(tenant, { path: "/record?type=market.voided" });
+  const table = page.getByRole("table", { name: "Entries" });
+  const { entries } = await operator().listAudit({ type: "market.voided" });
+  await table.waitFor();
+  expect(
+    await table.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id"))),
+  ).toEqual(entries.map(({ seq }) => String(seq)));
+  expect(await page.locator("code").last().textContent()).toBe("pmctl audit list --type market.voided -t acme");
+  await page.getByLabel("Type").selectOption("");
+  await page.getByRole("searchbox", { name: "Market" }).fill("mkt_2");
+  await expect.poll(() => new URL(page.url()).search).toBe("?market=mkt_2");
+  await page.reload();
+  await expect.poll(() => table.locator("[data-kind]").count()).toBe(2);
+  await operator().suspendMarket({ id: "mkt_2" });
+  await rowOf(page, String((await operator().listAudit({ type: "market.suspended" })).entries[0]?.seq)).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await table.getByRole("link").first().click();
+  await page.getByRole("heading", { level: 1, name: /^Entry \d+$/ }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await page.keyboard.press("/");
+  await page.keyboard.type("nothing is like this");
+  await page.getByText("No entry is like this").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("an entry tells its payload and its place in the chain; what strangers wrote is only text", async () => {
+  const [voided] = (await operator().listAudit({ type: "market.voided" })).entries;
+  const seq = voided?.seq ?? 0;
+  const { page, title, complaints, close } = await openConsole(tenant, { path: `/record/${seq}` });
+  await page.getByText(String(voided?.hash)).waitFor();
+  expect(await title()).toBe(`Entry ${seq}`);
+  expect(await page.title()).toMatch(new RegExp(`Entry ${seq}$`));
+  expect(JSON.parse((await page.locator("pre").textContent()) ?? "")).toEqual(voided?.payload);
+  expect(await page.getByRole("link", { name: "mkt_1" }).getAttribute("href")).toBe("/console/markets/mkt_1");
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByRole("link", { name: `Entry ${seq - 1}` }).click();
+  await expect.poll(title).toBe(`Entry ${seq - 1}`);
+  await page.goto(`${tenant.server.opsUrl}/console/record/1`);
+  await page.getByRole("link", { name: "Entry 2" }).waitFor();
+  await page.goto(`${tenant.server.opsUrl}/console/record/999999`);
+  await page.getByText("The audit log has no entry 999999").waitFor();
+  expect(troubles(complaints).filter((each) => !each.includes("status of 404"))).toEqual([]);
+  await close();
+});
+
+test("the log is verified and the ledger reconciled at the press of a button; what disagrees is shown with its places", async () => {
+  const { page, complaints, close } = await openConsole(tenant, { path: "/record" });
+  await page.getByRole("button", { name: "Verify now" }).click();
+  await page.getByText(/The chain of all \d+ entries holds/).waitFor();
+  await page.getByRole("progressbar").waitFor();
+  await page.getByRole("button", { name: "Reconcile" }).click();
+  await page.getByText("The ledger agrees with itself and with the log.").waitFor();
+  expect(await page.getByRole("table", { name: "Checks" }).locator("[data-id]").count()).toBe(
+    (await operator().explainLedger({})).length,
+  );
+  const [recorded] = (await operator().listAudit({ type: "reconcile.run", limit: 1 })).entries;
+  expect(recorded?.actor).toBe("admin:ops");
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await tenant.backend.sql`update account set balance_micro = balance_micro + 1000000 where id = 'wallet:usr_1'`;
+  await page.getByRole("button", { name: "Reconcile" }).click();
+  await page.getByText("The ledger disagrees by").waitFor();
+  await page.getByText("disagrees", { exact: true }).first().waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
