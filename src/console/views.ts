@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { MarketsView } from "./views/markets.tsx";
 import { OracleView } from "./views/oracle.tsx";
 import { OverviewView } from "./views/overview.tsx";
 import { EntryView } from "./views/record/entry.tsx";
@@ -27,6 +28,7 @@ export interface ViewEntry {
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
   { name: "Overview", path: "/overview", key: "o", view: OverviewView },
+  { name: "Markets", path: "/markets", key: "m", view: MarketsView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
   { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
