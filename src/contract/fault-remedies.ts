@@ -73,7 +73,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   FROZEN: "Wait for the end of the freeze, or lift it: `pmctl freeze --off`.",
   CASE_FAILED: "Correct the tenant file, or the case's expectation.",
   STORY_CHANGED: "Request the page again: `pmctl story` writes it anew from the audit log.",
-  EXPECTATION_NOT_MET: "Preview the settlement with `pmctl market settle --preview`, then state its amounts.",
+  EXPECTATION_NOT_MET:
+    "Read the present amounts (`pmctl market settle --preview`, `pmctl user show`), then state them.",
   SETTLEMENT_UNEXPECTED: "Check the outcome, and settle with `--early` if it is right.",
   INTEGRITY: "Keep the database as it is, and follow the runbook.",
 };

@@ -219,7 +219,7 @@ const FAULTS = {
   EXPECTATION_NOT_MET: {
     status: 400,
     exit: 7,
-    meaning: "the settlement would pay other amounts than the request expects; nothing was done",
+    meaning: "the request expects other amounts than it would find or pay; nothing was done",
   },
   SETTLEMENT_UNEXPECTED: {
     status: 400,

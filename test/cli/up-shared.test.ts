@@ -7,11 +7,13 @@ import {
   closingMarket,
   directoryWith,
   ended,
+  heldSettlement,
   hostOf,
   inDatabase,
   isClosingRecorded,
   open,
   operator,
+  proposalIn,
   secrets,
   sessionsOf,
 } from "./support/shared-server.ts";
@@ -86,11 +88,17 @@ describe("many tenants in one process", () => {
     );
     await vi.waitFor(async () => expect(await sessionsOf("acme")).toEqual([]), { timeout: 60_000, interval: 100 });
     // What a command changes past the server is noticed, and done in time.
+    const proposed = await heldSettlement("zeta");
     const { id } = await closingMarket("acme");
     await vi.waitFor(async () => expect(await isClosingRecorded("acme", id)).toBe(true), {
       timeout: 60_000,
       interval: 500,
     });
+    // No request woke zeta, which was idle: the server opened it for the proposal, and its sweep executed that.
+    await vi.waitFor(
+      async () => expect(await proposalIn("zeta", proposed)).toEqual({ status: "executed", decided_by: "oracle" }),
+      { timeout: 60_000, interval: 500 },
+    );
     expect(await ended(child)).toBe(0);
     expect(shared.said()).not.toContain("The listener failed");
   });

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { type Agent, type OutgoingHttpHeaders, request } from "node:http";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { expect } from "vitest";
@@ -144,3 +146,31 @@ export const closingMarket = (tenant: string) =>
     ...["--question", "Will it be recorded?", "--category", "other", "--resolution-ref", "see the news"],
     ...["--kind", "cpmm", "--p0", "0.5", "--liquidity", "100", "--yes"],
   ]);
+
+/** Any hold: a proposal cannot be executed while it runs. */
+const HOLD_HOURS = 0.001;
+
+/** Proposes a settlement past the server, which has to execute it once the hold is over. */
+export async function heldSettlement(tenant: string): Promise<string> {
+  const file = join(operator.directory, "held.yaml");
+  const market = {
+    ...{ key: "held", question: "Will it be settled?", category: "other", resolutionRef: "see the news" },
+    ...{ kind: "cpmm", p0: 0.5, closeAt: "2096-01-01T00:00:00Z", resolution: { holdHours: HOLD_HOURS } },
+  };
+  await writeFile(file, JSON.stringify(market));
+  const asked = async (...args: string[]) => {
+    const { stdout, stderr } = await operator.run("-t", tenant, "--via", "db", ...args, "-o", "json", "--yes");
+    expect(stderr).toBe("");
+    return JSON.parse(stdout) as { id: string; proposalId: string };
+  };
+  const { id } = await asked("market", "create", "-f", file);
+  return (await asked("market", "settle", id, "--outcome", "yes", "--early", "--reason", "It is known")).proposalId;
+}
+
+export const proposalIn = async (tenant: string, id: string) =>
+  (
+    await inDatabase<{ status: string; decided_by: string | null }>(
+      tenant,
+      (sql) => sql`select status, decided_by from proposal where id = ${id}`,
+    )
+  )[0];
