@@ -10,6 +10,7 @@ import { RecordView } from "./views/record.tsx";
 import { RiskView } from "./views/risk.tsx";
 import { SystemView } from "./views/system.tsx";
 import { TodayView } from "./views/today.tsx";
+import { TraderView } from "./views/traders/trader.tsx";
 import { TradersView } from "./views/traders.tsx";
 import { WebhooksView } from "./views/webhooks.tsx";
 
@@ -30,7 +31,7 @@ export const VIEWS: readonly ViewEntry[] = [
   { name: "Overview", path: "/overview", key: "o", view: OverviewView },
   { name: "Markets", path: "/markets", key: "m", view: MarketsView, one: MarketView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
-  { name: "Traders", path: "/traders", key: "u", view: TradersView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
   { name: "Webhooks", path: "/webhooks", key: "w", view: WebhooksView },
