@@ -1,6 +1,8 @@
 import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { ConfigurationView } from "./views/configuration.tsx";
+import { MarketView } from "./views/market/market.tsx";
 import { MarketsView } from "./views/markets.tsx";
 import { OracleView } from "./views/oracle.tsx";
 import { OverviewView } from "./views/overview.tsx";
@@ -9,6 +11,7 @@ import { RecordView } from "./views/record.tsx";
 import { RiskView } from "./views/risk.tsx";
 import { SystemView } from "./views/system.tsx";
 import { TodayView } from "./views/today.tsx";
+import { TraderView } from "./views/traders/trader.tsx";
 import { TradersView } from "./views/traders.tsx";
 import { WebhooksView } from "./views/webhooks.tsx";
 
@@ -27,10 +30,11 @@ export interface ViewEntry {
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
   { name: "Overview", path: "/overview", key: "o", view: OverviewView },
-  { name: "Markets", path: "/markets", key: "m", view: MarketsView },
+  { name: "Markets", path: "/markets", key: "m", view: MarketsView, one: MarketView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
-  { name: "Traders", path: "/traders", key: "u", view: TradersView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
+  { name: "Configuration", path: "/configuration", key: "c", view: ConfigurationView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
   { name: "Webhooks", path: "/webhooks", key: "w", view: WebhooksView },
   { name: "System", path: "/system", key: "s", view: SystemView },

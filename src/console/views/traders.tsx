@@ -1,6 +1,7 @@
 import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
+import { TraderLink } from "../parts/links.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
@@ -60,7 +61,7 @@ export function TradersView({ query }: ViewProps) {
               )
             }
             columns={[
-              { title: "User", cell: ({ userId }) => <UserLink id={userId} /> },
+              { title: "User", cell: ({ userId }) => <TraderLink id={userId} /> },
               { title: "Standing", cell: ({ state: standing }) => <Standing of={standing} /> },
               { title: "Place", cell: ({ jurisdiction }) => <bdi>{jurisdiction ?? "—"}</bdi> },
               { title: "Score", isNumber: true, cell: ({ suitabilityScore }) => suitabilityScore ?? "—" },
@@ -74,15 +75,6 @@ export function TradersView({ query }: ViewProps) {
         </>
       )}
     </View>
-  );
-}
-
-/** A user's id, which the user's own system chose, leading to the page of the user. */
-export function UserLink({ id }: { id: string }) {
-  return (
-    <a href={addressOf(`${PATH}/${encodeURIComponent(id)}`)}>
-      <bdi>{id}</bdi>
-    </a>
   );
 }
 
