@@ -120,18 +120,18 @@ async function bundleParts(entry, folder, options = {}) {
  * Bundles the operator's console into a folder of its own. What it imports by `import()` becomes files of their own.
  * @returns the names of its script and its style sheet
  */
-async function bundleConsole(entry, folder, plugins) {
+async function bundleConsole(entry, folder, options) {
   const { metafile, outputFiles } = await build({
     entryPoints: [entry],
     ...USUAL,
     ...JSX,
+    ...options,
     format: "esm",
     splitting: true,
     metafile: true,
     outdir: folder,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
-    plugins,
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(path, contents);
@@ -167,9 +167,13 @@ export async function buildAssets(root) {
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
   write("entries.json", JSON.stringify({ frame, stream }));
 
-  const ofConsole = [keepLocale, importOfH, factsOfOperations(path("dist/contract/wire-facts.js"))];
-  const consoleFolder = path("dist/assets/console");
-  write("console.json", JSON.stringify(await bundleConsole(path("src/console/main.tsx"), consoleFolder, ofConsole)));
+  // The console draws curves with the library in the widget's part, so that the package has it once.
+  const plot = readdirSync(parts).find((name) => name.startsWith("plot-"));
+  const ofConsole = await bundleConsole(path("src/console/main.tsx"), path("dist/assets/console"), {
+    define: { PLOT_PART: JSON.stringify(plot) },
+    plugins: [keepLocale, importOfH, factsOfOperations(path("dist/contract/wire-facts.js"))],
+  });
+  write("console.json", JSON.stringify({ ...ofConsole, plot }));
 
   write("document.css", await bundle(path("src/embed/styles/document.css")));
   write("refusal.js", await bundle(path("src/embed/refusal.ts"), { format: "iife" }));

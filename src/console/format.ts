@@ -1,3 +1,5 @@
+import { DAY_MS, MINUTE_MS } from "../domain/time/units.ts";
+
 /** Numbers and times in the reader's own language and zone. */
 
 const usdCents = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD" });
@@ -6,6 +8,9 @@ const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const percents = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const month = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short" });
+const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Dollars, to the cent. */
@@ -20,6 +25,13 @@ export const percent = (share: number): string => percents.format(share);
 /** Date and time. */
 export const instant = (ms: number): string => moment.format(ms);
 export const timeOfDay = (ms: number): string => second.format(ms);
+/** A time on an axis whose ticks are so many milliseconds apart; midnight is told as its day. */
+export function axisTime(ms: number, stepMs: number): string {
+  if (stepMs > 20 * DAY_MS) return month.format(ms);
+  const at = new Date(ms);
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
+  return (stepMs >= DAY_MS || isMidnight ? day : stepMs < MINUTE_MS ? second : minute).format(ms);
+}
 
 /** A wire outcome in words: "Yes", "No", "Void" or "Yes at 0.4". */
 export function outcomeWords(outcome: string | { yes: number | string } | null): string {

@@ -1,9 +1,18 @@
 import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { MarketView } from "./views/market/market.tsx";
+import { MarketsView } from "./views/markets.tsx";
+import { OracleView } from "./views/oracle.tsx";
+import { OverviewView } from "./views/overview.tsx";
 import { EntryView } from "./views/record/entry.tsx";
 import { RecordView } from "./views/record.tsx";
+import { RiskView } from "./views/risk.tsx";
+import { SystemView } from "./views/system.tsx";
 import { TodayView } from "./views/today.tsx";
+import { TraderView } from "./views/traders/trader.tsx";
+import { TradersView } from "./views/traders.tsx";
+import { WebhooksView } from "./views/webhooks.tsx";
 
 export interface ViewEntry {
   name: string;
@@ -19,7 +28,14 @@ export interface ViewEntry {
 /** Every view, in the order of the navigation. A new one is a row here. */
 export const VIEWS: readonly ViewEntry[] = [
   { name: "Today", path: "/", key: "t", view: TodayView },
+  { name: "Overview", path: "/overview", key: "o", view: OverviewView },
+  { name: "Markets", path: "/markets", key: "m", view: MarketsView, one: MarketView },
+  { name: "Risk", path: "/risk", key: "r", view: RiskView },
+  { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
+  { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
+  { name: "Webhooks", path: "/webhooks", key: "w", view: WebhooksView },
+  { name: "System", path: "/system", key: "s", view: SystemView },
 ];
 
 /** The view at a place; undefined for an unknown address. */

@@ -11,6 +11,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   ORIGIN_FORBIDDEN:
     "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
   CSRF_INVALID: "Send the `csrfToken` of `GET /console/session` in `x-csrf-token`, or load the page again.",
+  CONSOLE_OFF: "Leave out `server.console: false` in the tenant file, and restart the server.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",
   ACCOUNT_RESTRICTED: "Read who restricted the account and why. An operator lifts it: `pmctl user release`.",
   JURISDICTION_UNKNOWN:
@@ -72,7 +73,8 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   FROZEN: "Wait for the end of the freeze, or lift it: `pmctl freeze --off`.",
   CASE_FAILED: "Correct the tenant file, or the case's expectation.",
   STORY_CHANGED: "Request the page again: `pmctl story` writes it anew from the audit log.",
-  EXPECTATION_NOT_MET: "Preview the settlement with `pmctl market settle --preview`, then state its amounts.",
+  EXPECTATION_NOT_MET:
+    "Read the present amounts (`pmctl market settle --preview`, `pmctl user show`), then state them.",
   SETTLEMENT_UNEXPECTED: "Check the outcome, and settle with `--early` if it is right.",
   INTEGRITY: "Keep the database as it is, and follow the runbook.",
 };

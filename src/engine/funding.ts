@@ -158,11 +158,17 @@ const needsOfManualMove = ({ traderId }: ManualMove) => [
   need("account", externalOf("operator")),
 ];
 
+interface CreditByHand extends ManualMove {
+  reason?: string | undefined;
+  /** What the wallet must hold before; undefined for any balance. */
+  expectedMicro?: bigint | undefined;
+}
+
 /**
  * Credits money that an operator received outside pmctl. The entry names the operator and the reason.
- * @throws Fault MAX_CREDIT_EXCEEDED
+ * @throws Fault MAX_CREDIT_EXCEEDED, EXPECTATION_NOT_MET
  */
-const creditNow: CommandKind<ManualMove & { reason?: string | undefined }, Balance> = {
+const creditNow: CommandKind<CreditByHand, Balance> = {
   needs: needsOfManualMove,
   decide(draft, command, now) {
     const { maxCreditUsd } = policyAt(requireTenant(draft), now);
@@ -170,9 +176,22 @@ const creditNow: CommandKind<ManualMove & { reason?: string | undefined }, Balan
       throw new Fault("MAX_CREDIT_EXCEEDED", `A credit is at most ${maxCreditUsd} USD (policy.maxCreditUsd)`, {
         detail: { field: "policy.maxCreditUsd", limit: maxCreditUsd, value: decimalFromMicro(command.amountMicro) },
       });
+    requireBalance(draft, command);
     return creditByOperator(draft, command, now);
   },
 };
+
+/** Checked in the commit that credits, so that no payment can happen between the check and the credit. */
+function requireBalance(draft: Draft, { traderId, expectedMicro }: CreditByHand): void {
+  const { balanceMicro } = draft.account(walletOf(traderId));
+  if (expectedMicro === undefined || expectedMicro === balanceMicro) return;
+  const [value, limit] = [decimalFromMicro(balanceMicro), decimalFromMicro(expectedMicro)];
+  throw new Fault(
+    "EXPECTATION_NOT_MET",
+    `The wallet holds ${value} USD, which is not the expected ${limit} USD: nothing was credited`,
+    { detail: { field: "expectBalanceUsd", limit, value } },
+  );
+}
 
 export const creditWallet = governed(creditNow, {
   kind: "credit",

@@ -14,6 +14,7 @@ const toLive = rowReader({
   closeAt: whole(),
   status: text<StoredStatus>(),
   ...PRICED,
+  clarifications: whole(),
   /** The database's clock. */
   now: whole(),
 });
@@ -25,7 +26,8 @@ export async function listLiveMarkets(
   { ids, limit }: { ids: readonly string[] | undefined; limit: number },
 ): Promise<LiveMarket[]> {
   const rows = await sql`
-    select m.id, m.close_at, b.status, ${pricedColumns(sql)}, ${nowMs(sql)} as now
+    select m.id, m.close_at, b.status, ${pricedColumns(sql)}, ${nowMs(sql)} as now,
+           (select count(*) from clarification c where c.market_id = m.id) as clarifications
       from market m
       join book b on b.market_id = m.id
      where ${ids ? sql`m.id = any(${textArray(ids)}::text[])` : sql`b.status = 'open' and m.close_at > ${nowMs(sql)}`}

@@ -28,7 +28,9 @@ export async function readBeginning(sql: ReadSql, ids: readonly string[] | undef
   const [head, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
-    return { marketId: row.id, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt: row.closeAt };
+    const { id: marketId, closeAt, clarifications } = row;
+    const added = clarifications > 0 ? { clarifications } : {};
+    return { marketId, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt, ...added };
   });
   const snapshot = encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
   return { head, snapshot };

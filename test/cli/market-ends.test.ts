@@ -155,8 +155,10 @@ describe.each(doors)("how markets end over %s", (_name, open) => {
       ["market.corrected", 0, 127.089966],
       ["market.corrected", -100, 0],
     ]);
+    const told = { marketId: id, from: "yes", outcome: "no", reason: "The final report" };
+    expect(items).toMatchObject([told, told]);
     const { settlements } = await door.api(named("cyd")).getPortfolio({});
-    expect(settlements).toMatchObject([{ outcome: "no", payout: 199.744301 }]);
+    expect(settlements).toMatchObject([{ outcome: "no", payout: 199.744301, corrections }]);
     await reconciled();
     // A later payment repays first.
     await door.deposit(named("bob"), 200);

@@ -113,9 +113,15 @@ test("a portfolio tells why money came back, or a result changed", async () => {
   const { frame, close } = await stage.open({ view: "portfolio", token: await userToken() });
   const row = (text: string) => frame.locator(".rows li").filter({ hasText: text });
   await row("tower").waitFor();
-  expect(await row("tower").innerText()).toMatch(/Void.*Refunded: the market was voided: The tower was never begun/s);
+  const strike = row("strike").getByText("Corrected on");
+  expect(await strike.innerText()).toMatch(/from “Void” to “Yes pays 33\.\d+%, No 66\.\d+%”: /);
+  expect(await row("tower").innerText()).toMatch(
+    /Void.*Refunded: the market was voided on .*: The tower was never begun/s,
+  );
   expect(await row("cup final").innerText()).toContain("Yes pays 40%, No 60%");
-  expect(await row("Bern").innerText()).toMatch(/No won.*Result corrected: The station measured dew/s);
+  expect(await row("Bern").innerText()).toMatch(
+    /No won.*Corrected on .* from “Yes” to “No”: The station measured dew/s,
+  );
   await close();
 });
 

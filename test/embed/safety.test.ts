@@ -50,6 +50,25 @@ describe("texts", () => {
     await close();
   });
 
+  test("that are added to the rules before the stream of events opens are shown as soon as it does", async () => {
+    const waiting = `{
+      const ask = window.fetch;
+      const opened = new Promise((open) => (window.openStream = open));
+      window.fetch = async (...asked) => {
+        if (String(asked[0]).startsWith("/embed/stream")) await opened;
+        return ask(...asked);
+      };
+    }`;
+    const { frame, complaints, close } = await stage.open({ view: "market" }, {}, [waiting]);
+    const texts = frame.locator("[data-pm=clarification] p");
+    expect(await texts.allInnerTexts()).not.toContain(`c3 ${HOSTILE}`);
+    await clarify("c3");
+    await frame.evaluate("openStream()");
+    await expect.poll(() => texts.allInnerTexts()).toContain(`c3 ${HOSTILE}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test("no part of the address is ever written into the document", async () => {
     const query = new URLSearchParams({
       theme: HOSTILE,

@@ -88,6 +88,14 @@ test("an operator credits at most what the policy says, and debits at most what 
   ]);
 });
 
+test("a credit that expects another balance than the wallet's is refused and changes nothing", () => {
+  const credit = { type: "creditWallet", id: "crd_1", traderId: "ann", amountMicro: usd(5) } as const;
+  expect(world.refusal({ ...credit, expectedMicro: usd(99) })).toBe("EXPECTATION_NOT_MET");
+  expect(world.refusal({ ...credit, traderId: "new", expectedMicro: usd(1) })).toBe("EXPECTATION_NOT_MET");
+  expect(world.refusal({ ...credit, expectedMicro: usd(100) })).toBe("accepted");
+  expect(world.refusal({ ...credit, traderId: "new", expectedMicro: 0n })).toBe("accepted");
+});
+
 test("an operator's credit comes from outside, and the record names the user, not the operator", () => {
   const { draft, result } = world.run({ type: "creditWallet", id: "crd_1", traderId: "ann", amountMicro: usd(5) });
   expect(draft.transfers).toEqual([

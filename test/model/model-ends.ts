@@ -131,10 +131,10 @@ export function judgeEnd(state: State, request: Request): Outcome[] {
     state.treasury += kept;
     for (const { user, amount } of payments) userOf(state, user, during).balance += amount;
     const reason = isVoid ? body.reason : null;
+    const about = { marketId: market.id, outcome: end, ...(isVoid ? { reason } : {}) };
     Object.assign(market, { status: "settled", outcome: end, settledAt: answered.settledAt, reason });
     const logged: ExpectedEntry["logged"] = ({ seq, ts, type }) => {
-      for (const { user, amount } of payments)
-        state.movements.push({ user, seq, ts, type, amount, about: { marketId: market.id } });
+      for (const { user, amount } of payments) state.movements.push({ user, seq, ts, type, amount, about });
     };
     return [{ type: isVoid ? "market.voided" : "market.settled", actor, payload, logged }];
   };
@@ -205,9 +205,10 @@ export function judgeCorrection(state: State, { body, params, actor, during }: R
     }
     Object.assign(market, { outcome: next, reason });
     market.corrections.push({ from: last, to: next, at: String(answered.correctedAt), reason: String(reason) });
+    const about = { marketId: market.id, from: last, outcome: next, reason };
     const moved = lines.filter(({ amount, owed = 0n }) => amount !== 0n || owed !== 0n);
     const logged: ExpectedEntry["logged"] = ({ seq, ts, type }) => {
-      for (const line of moved) state.movements.push({ ...line, seq, ts, type, about: { marketId: market.id } });
+      for (const line of moved) state.movements.push({ ...line, seq, ts, type, about });
     };
     const payload = { marketId: market.id, from: onRecord(last), outcome: onRecord(next), reason };
     return [{ type: "market.corrected", actor, payload, logged }];

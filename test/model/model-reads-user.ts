@@ -55,8 +55,8 @@ function settlementsOf(state: State, user: string) {
     if (position.user !== user || position.shares === 0n || market?.status !== "settled") return [];
     const { side, shares, cost } = position;
     const payout = market.outcome === null ? 0n : payOf(position, market.outcome);
-    const { id: marketId, outcome, settledAt, reason } = market;
-    const shown = { marketId, side, outcome, settledAt, reason };
+    const { id: marketId, outcome, settledAt, reason, corrections } = market;
+    const shown = { marketId, side, outcome, settledAt, reason, corrections };
     return [{ ...shown, shares: usd(shares), cost: usd(cost), payout: usd(payout) }];
   });
   // Those of one millisecond have no order of their own, so nothing is said where the list is cut.

@@ -142,7 +142,15 @@ export interface Movement {
   amount: bigint;
   /** Of a line of its own: how much more the user owes, below 0 for what was repaid. */
   owed?: bigint;
-  about: { marketId?: string; tradeId?: string; withdrawalId?: string; reference?: string };
+  about: {
+    marketId?: string;
+    tradeId?: string;
+    withdrawalId?: string;
+    reference?: string;
+    from?: End;
+    outcome?: End;
+    reason?: unknown;
+  };
 }
 
 /** What is known of a Stripe payment, whatever the order in which it became known. */

@@ -44,17 +44,19 @@ export function prepare(state: State, call: Call, now: number): Prepared {
   };
 }
 
-/** The same request with another body, as a caller sends it by mistake. */
+/**
+ * The same request with another body, as a caller sends it by mistake. Where no field can differ, the body has a field more.
+ * The service drops one that it does not know, so that the request stays the same; only the policy refuses it.
+ */
 export function changed({ text, request, ...rest }: Prepared): Prepared {
-  const body = { ...request.body, ...other(request.body) };
-  return {
-    ...rest,
-    text: text === undefined ? text : JSON.stringify(body),
-    request: { ...request, body: text === undefined ? request.body : body },
-  };
+  if (text === undefined) return { ...rest, text, request };
+  const differing = other(request.body);
+  const body = { ...request.body, ...(differing ?? { note: "changed" }) };
+  const isSame = differing === undefined && request.operation !== "updatePolicy";
+  return { ...rest, text: JSON.stringify(body), request: { ...request, body: isSame ? request.body : body } };
 }
 
-function other(body: Record<string, unknown>): Record<string, unknown> {
+function other(body: Record<string, unknown>): Record<string, unknown> | undefined {
   if (typeof body.amount === "number") return { amount: body.amount > 1 ? 1 : 2 };
   if (typeof body.shares === "number") return { shares: body.shares > 1 ? 1 : 2 };
   if (typeof body.text === "string") return { text: "Another text" };
@@ -64,7 +66,8 @@ function other(body: Record<string, unknown>): Record<string, unknown> {
   if (typeof body.outcome === "string") return { outcome: body.outcome === "yes" ? "no" : "yes" };
   if (typeof body.answers === "object") return { answers: { q0: 1, q1: 1 } };
   if (typeof body.name === "string") return { name: `${body.name}-other` };
-  return { note: "changed" };
+  if (typeof body.overlapSeconds === "number") return { overlapSeconds: body.overlapSeconds + 1 };
+  return undefined;
 }
 
 function userOf(wish: Wish): { user?: string; isUsers: boolean } {

@@ -153,6 +153,10 @@ describe("a stream", () => {
       { marketId: "m1", id: "c1", text: command.text, ts: expect.stringMatching(/Z$/) },
     ]);
     expect(z.safeParse(streamEvents.clarification, data).error).toBeUndefined();
+    // How many there are is part of how the market stands.
+    const { markets } = (await watch("?markets=m1,m2")).events[0]?.data ?? {};
+    expect(markets).toMatchObject([{ marketId: "m1", clarifications: 1 }, { marketId: "m2" }]);
+    expect(markets?.[1]).not.toHaveProperty("clarifications");
   });
 
   test("tells each step of a proposal about a market, and nothing of other proposals", async () => {

@@ -106,7 +106,9 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
     await execa("kill", [`-${name}`, String(running?.pid), ...stdout.split(/\s+/).filter(Boolean)]);
   };
   const ask = async (statement: string, database = "postgres") => {
-    const sql = postgres({ host: directory, port, user: "admin", database, max: 1, onnotice: () => {} });
+    // The driver would not catch a failure of its own statement for types, and that would end the process.
+    const options = { max: 1, fetch_types: false, onnotice: () => {} };
+    const sql = postgres({ host: directory, port, user: "admin", database, ...options });
     try {
       return [...(await sql.unsafe(statement))];
     } finally {

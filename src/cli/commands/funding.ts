@@ -75,6 +75,8 @@ interface MoneyOptions {
 }
 
 interface CreditOptions extends MoneyOptions {
+  /** In US dollars. */
+  expectBalance?: number | undefined;
   /** Accept a user whom the tenant has never seen. */
   newUser?: boolean | undefined;
 }
@@ -104,12 +106,15 @@ const movedFields =
 export const fundingCredit = defineCommand({
   name: "credit",
   summary: "put money into a user's wallet by hand; --reason says why",
-  takes: (command) => moneyByHand(command).option("--new-user", "allow a user whom the tenant has never seen"),
+  takes: (command) =>
+    moneyByHand(command)
+      .option("--new-user", "allow a user whom the tenant has never seen")
+      .option("--expect-balance <usd>", "credit nothing unless the wallet holds this before", decimal),
   operation: "creditWallet",
   reasonFor: "A credit by hand",
   input: async ({ options }: CommandContext<CreditOptions>, api) => {
     if (!options.newUser) await knownUser(options.user, api, "a new one needs --new-user");
-    return inputByHand(options, "credit");
+    return { ...inputByHand(options, "credit"), expectBalanceUsd: options.expectBalance };
   },
   asks: async ({ id, amount }, api) =>
     `Credit ${usd(amount)} USD to ${id}${(await isKnownUser(id, api)) ? "" : ", a NEW user"}?`,

@@ -11,20 +11,15 @@ import { NOT_CONFIRMED, READS_FILES } from "../errors.ts";
 import { isKnownUser, knownUser, marketToFilterBy } from "../input/names.ts";
 import { decimal, identifier, timeAgo, timeSpan, wholeNumber } from "../input/parsers.ts";
 import { declined, mustAsk } from "../input/prompts.ts";
-import { cents, orDash, outcomeText, price, shares, time, usd } from "../output/cells.ts";
+import { cents, orDash, price, shares, time, usd } from "../output/cells.ts";
 import { instantColumn } from "../output/table.ts";
 import { userEligibility } from "./user-eligibility.ts";
+import { settledWords, subjectOf } from "./user-lines.ts";
 
 const theUser = (command: Command) => command.argument("<id>", "the user", identifier);
 
 /** Reads as the user whom the line names. The tenant must have seen that user. */
 const asTheUser = { onBehalfOf: (_: object, [id]: readonly string[]) => id, ofKnownUser: true } as const;
-
-/** Such as `yes won, paid 12.00` or `void, paid back 20.00`. */
-function settledWords({ outcome, payout }: WireResult<"getPortfolio">["settlements"][number]): string {
-  const paid = `paid ${outcome === "void" ? "back " : ""}${usd(payout)}`;
-  return `${outcomeText(outcome)}${outcome === "yes" || outcome === "no" ? " won" : ""}, ${paid}`;
-}
 
 type User = WireResult<"listUsers">["items"][number];
 
@@ -109,8 +104,7 @@ const userStatement = defineList({
     { title: "BALANCE", cell: ({ balance }) => usd(balance), align: "right" },
     {
       title: "OF",
-      cell: ({ tradeId, withdrawalId, marketId, reference }) =>
-        orDash(tradeId ?? withdrawalId ?? marketId ?? reference),
+      cell: subjectOf,
       optional: true,
     },
   ],

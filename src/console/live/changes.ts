@@ -52,6 +52,11 @@ export class Changes {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Says that something changed, such as by an action of this page. */
+  tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   end(): void {
     clearInterval(this.#timer);
     clearTimeout(this.#retry);
@@ -77,7 +82,7 @@ export class Changes {
       // After an answer that is no stream the browser gives up.
       if (stream.readyState === EventSource.CLOSED) this.#retry = setTimeout(this.#reopen, RECONNECT_MS);
     };
-    for (const name of EVENTS) stream.addEventListener(name, () => this.#tell());
+    for (const name of EVENTS) stream.addEventListener(name, () => this.tell());
   }
 
   async #askHead(): Promise<void> {
@@ -90,7 +95,7 @@ export class Changes {
       const isNew = seq !== this.#newest;
       this.#newest = seq;
       this.#note({ isHeadLost: false });
-      if (isNew) this.#tell();
+      if (isNew) this.tell();
     } catch (error) {
       // A key without the scope `read` has the stream alone.
       if (error instanceof Refused && error.code === "UNREACHABLE") this.#note({ isHeadLost: true });
@@ -105,10 +110,6 @@ export class Changes {
     const isLost = isStreamLost || isHeadLost;
     if (isLost === this.isLost) return;
     this.isLost = isLost;
-    this.#tell();
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+    this.tell();
   }
 }

@@ -90,6 +90,7 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
       tell({ text: of.done(result), seq });
+      desk.changes.tell();
       onClose();
     } catch (error) {
       const isOutdated = error instanceof Refused && OUTDATED.includes(error.code);

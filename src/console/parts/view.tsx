@@ -34,14 +34,40 @@ export function View<Value>({
         <Age live={live} />
       </header>
       {tools && <div class="tools">{tools}</div>}
-      {live.refused && <Problem live={live} />}
-      <div class="figures" data-stale={live.isStale ? "true" : undefined} aria-busy={live.value === undefined}>
-        {live.value === undefined ? !live.refused && <p class="empty">Reading …</p> : children(live.value)}
-      </div>
+      <Figures live={live}>{children}</Figures>
       <footer class="same">
         <span>The same in the terminal</span>
         <Terminal line={line} />
       </footer>
+    </>
+  );
+}
+
+/** A part of a view with a reading of its own, so that a slow one holds nothing else up. */
+export function Section<Value>({
+  title,
+  live,
+  children,
+}: {
+  title: string;
+  live: Live<Value>;
+  children(value: Value): ComponentChildren;
+}) {
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      <Figures live={live}>{children}</Figures>
+    </section>
+  );
+}
+
+function Figures<Value>({ live, children }: { live: Live<Value>; children(value: Value): ComponentChildren }) {
+  return (
+    <>
+      {live.refused && <Problem live={live} />}
+      <div class="figures" data-stale={live.isStale ? "true" : undefined} aria-busy={live.value === undefined}>
+        {live.value === undefined ? !live.refused && <p class="empty">Reading …</p> : children(live.value)}
+      </div>
     </>
   );
 }

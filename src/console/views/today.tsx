@@ -52,7 +52,7 @@ export function TodayView() {
                     {severity !== "info" && (
                       <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>
                     )}
-                    <a href={placeOf(each)} dir="auto">
+                    <a href={placeOf(each, proposals)} dir="auto">
                       {title}
                     </a>
                   </>
@@ -124,8 +124,9 @@ function waitingDrift(tenant: string, { policy, document, changes }: WireResult<
 }
 
 /** Where an item is decided. */
-function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">): string {
+function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">, proposals: readonly Proposal[]): string {
   const one = encodeURIComponent(id);
+  const market = proposals.find(({ proposalId }) => proposalId === id)?.marketId;
   switch (kind) {
     case "market.closed":
     case "market.held":
@@ -141,7 +142,7 @@ function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">): string {
       return addressOf("/record");
     case "market.proposed":
     case "proposal":
-      return addressOf("/markets", { status: "proposed" });
+      return market ? addressOf(`/markets/${encodeURIComponent(market)}`) : addressOf("/");
     case "drift":
     case "override":
     case "key":

@@ -153,6 +153,10 @@ export const Clarification = z
   .object({ id: clarification.id, marketId: MarketId, text: clarification.text, at: clarification.at })
   .meta({ id: "Clarification" });
 
+export const Corrections = z
+  .array(z.object({ from: Outcome, to: Outcome, at: Timestamp, reason: z.string() }))
+  .describe("Extension: later changes of the outcome, oldest first.");
+
 export const MarketDetail = z
   .object({
     id: MarketId,
@@ -170,9 +174,7 @@ export const MarketDetail = z
     outcome: Outcome.nullable().describe("Extension: the outcome as last decided; null until the market is settled."),
     settledAt: Timestamp.nullable().describe("Extension: when the market was first settled."),
     reason: z.string().nullable().describe("Extension: why the market was voided, or last corrected; else null."),
-    corrections: z
-      .array(z.object({ from: Outcome, to: Outcome, at: Timestamp, reason: z.string() }))
-      .describe("Extension: later changes of the outcome, oldest first."),
+    corrections: Corrections,
     key: StoredKey,
     clarifications: z
       .array(MarketClarification)

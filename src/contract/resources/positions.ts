@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
 import { AveragePrice, MarketId, Outcome, Price, Question, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import { Corrections } from "./markets.ts";
 import { SuitabilityStatus } from "./trading.ts";
 import { UserState } from "./users.ts";
 import { Wallet } from "./wallets.ts";
@@ -33,6 +34,7 @@ export const SettledPosition = z
     payout: Usd.describe("What the outcome paid for the shares; in a void their cost."),
     settledAt: Timestamp,
     reason: z.string().nullable().describe("Extension: why the market was voided, or last corrected; else null."),
+    corrections: Corrections,
   })
   .meta({ id: "SettledPosition" });
 

@@ -34,7 +34,16 @@ export const streamEvents = {
   snapshot: z
     .object({
       markets: z
-        .array(z.object({ ...live, status, closeAt: Timestamp }))
+        .array(
+          z.object({
+            ...{ ...live, status, closeAt: Timestamp },
+            clarifications: z
+              .number()
+              .int()
+              .optional()
+              .describe("Extension: how many texts were added to its rules, if any were."),
+          }),
+        )
         .describe("The markets that the stream covers."),
     })
     .meta({ id: "SnapshotEvent", description: "The state before all following events; it replaces earlier state." }),

@@ -15,6 +15,7 @@ import {
   text,
   Usd,
   UsdAmount,
+  UsdTotal,
   UserId,
 } from "../scalars.ts";
 import { orProposal } from "./ends/proposals.ts";
@@ -93,7 +94,14 @@ const byHand = {
   reason: line(500).optional().describe("The reason; required here or in the header `Audit-Reason`."),
 };
 const moved = { userId: UserId, amount: Usd, balanceUsd: Usd, ts: Timestamp };
-export const CreditInput = z.object(byHand).meta({ id: "CreditInput" });
+export const CreditInput = z
+  .object({
+    ...byHand,
+    expectBalanceUsd: UsdTotal.optional().describe(
+      "Only if the wallet holds exactly this much before. A proposal does not keep it, since the balance may change before its approval.",
+    ),
+  })
+  .meta({ id: "CreditInput" });
 export const Credited = z.object(moved).meta({ id: "Credited" });
 export const DebitInput = z.object(byHand).meta({ id: "DebitInput" });
 export const Debited = z.object(moved).meta({ id: "Debited" });
@@ -185,7 +193,7 @@ export const userOperations = {
     summary: "Credit a user's wallet by hand.",
     input: CreditInput,
     output: orProposal(Credited),
-    refusals: ["MAX_CREDIT_EXCEEDED"],
+    refusals: ["MAX_CREDIT_EXCEEDED", "EXPECTATION_NOT_MET"],
   }),
   debitWallet: operatorChange("funds", {
     path: "/v1/users/:id/debit",

@@ -1,6 +1,17 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, PageCursor, PageLimit, paging, Timestamp, text, Usd, UsdAmount, UserId } from "../scalars.ts";
+import {
+  MarketId,
+  Outcome,
+  PageCursor,
+  PageLimit,
+  paging,
+  Timestamp,
+  text,
+  Usd,
+  UsdAmount,
+  UserId,
+} from "../scalars.ts";
 import { orProposal } from "./ends/proposals.ts";
 
 export const Wallet = z
@@ -29,6 +40,9 @@ export const StatementEntry = z
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
     reference: z.string().optional().describe("The provider's reference."),
+    from: Outcome.optional().describe("Extension: of a correction, the outcome until then."),
+    outcome: Outcome.optional().describe("Extension: how the market ended, or its outcome after a correction."),
+    reason: z.string().optional().describe("Extension: why the market was voided or corrected."),
   })
   .meta({ id: "StatementEntry" });
 

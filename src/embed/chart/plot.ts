@@ -77,6 +77,9 @@ function dataOf(curves: readonly Curve[]): uPlot.AlignedData {
   return tables.length === 1 ? (tables[0] ?? [[]]) : uPlot.join(tables);
 }
 
+/** For the operator's console, which draws charts of its own with the same copy. */
+export { uPlot };
+
 /** Adapts a plot to its element's size, to touch and to the system's colours, until the returned function is called. */
 function followPage(plot: uPlot, element: HTMLElement): () => void {
   const observer = new ResizeObserver(() => plot.setSize(sizeOf(element)));

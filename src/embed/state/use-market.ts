@@ -50,7 +50,8 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(now.yesPrice);
       setStatus(now.status);
       // What else happened without a stream is known by reading only.
-      renew(now.status === detail.status ? MAY_BE_OLD_MS : 0);
+      const isKnown = now.status === detail.status && (now.clarifications ?? 0) === detail.clarifications.length;
+      renew(isKnown ? MAY_BE_OLD_MS : 0);
       // Trades happened while there was no stream: the curve continues at the price after them.
       const t = api.clock.now();
       setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));

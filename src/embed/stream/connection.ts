@@ -158,17 +158,21 @@ export class Connection {
       this.#enter("live");
       return;
     }
-    if (event.event === "price" || event.event === "market") {
+    if (event.event === "price" || event.event === "market" || event.event === "clarification") {
       const before = this.#known.get(event.data.marketId);
-      if (before) this.#known.set(before.marketId, { ...before, ...nowOf(event) });
+      if (before) this.#known.set(before.marketId, { ...before, ...nowOf(event, before) });
     }
     this.#handlers.onEvent(event);
   }
 }
 
 /** What an event changes of what a snapshot says. */
-function nowOf(event: Extract<StreamEvent, { event: "price" | "market" }>): Partial<Known> {
+function nowOf(
+  event: Extract<StreamEvent, { event: "price" | "market" | "clarification" }>,
+  { clarifications = 0 }: Known,
+): Partial<Known> {
   if (event.event === "market") return { status: event.data.status };
+  if (event.event === "clarification") return { clarifications: clarifications + 1 };
   const { yesPrice, noPrice } = event.data;
   return { yesPrice, noPrice };
 }

@@ -1,13 +1,15 @@
 import type { FrameData } from "../../contract/resources/embed.ts";
 import { toneOf } from "../../locales/formats.ts";
 import { outcomeSaid, wonBy } from "../../locales/outcome-words.ts";
+import type { SentencePiece } from "../../locales/sentence-pieces.ts";
+import type { Speaker } from "../../locales/speaker.ts";
 import { useSpeech } from "../speech.ts";
 import { useCurrentValues, usePrices } from "../state/use-prices.ts";
 import type { Portfolio, Viewer } from "../state/viewer.ts";
 import type { Wish } from "../ticket/draft.ts";
 import { wordsOfElsewhere } from "../words.ts";
 import { OpenButton } from "./market-card.tsx";
-import { OwnResult } from "./market-facts.tsx";
+import { OwnResult, Sentences } from "./market-facts.tsx";
 import { MarketState, STATES } from "./market-head.tsx";
 import { OwnPosition } from "./own-positions.tsx";
 import { Problem, Said, WayOut } from "./problem.tsx";
@@ -139,38 +141,47 @@ interface PastProps {
 
 function Past({ settlements, open }: PastProps) {
   const speaker = useSpeech();
-  const { say, compose, day, dollars, shares } = speaker;
+  const { say, day, dollars, shares } = speaker;
   if (settlements.length === 0) return null;
   return (
     <section>
       <h2>{say("portfolio.settled")}</h2>
       <ul class="rows">
-        {settlements.map(({ marketId, question, side, outcome, shares: held, cost, payout, settledAt, reason }) => (
-          <li key={`${marketId} ${side}`}>
-            <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />
-            <p class="facts">
-              <b class={side}>
-                {shares(held)} {say(`common.${side}`)}
-              </b>
-              <span>
-                {wonBy(outcome)
-                  ? say("market.won", { side: outcomeSaid(speaker, outcome) })
-                  : outcomeSaid(speaker, outcome)}
-              </span>
-              <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
-              <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
-            </p>
-            {reason !== null && (
-              <p>
-                {compose(outcome === "void" ? "portfolio.voided" : "portfolio.corrected", {
-                  reason: <bdi>{reason}</bdi>,
-                })}
+        {settlements.map((settled) => {
+          const { marketId, question, side, outcome, shares: held, cost, payout, settledAt } = settled;
+          return (
+            <li key={`${marketId} ${side}`}>
+              <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />
+              <p class="facts">
+                <b class={side}>
+                  {shares(held)} {say(`common.${side}`)}
+                </b>
+                <span>
+                  {wonBy(outcome)
+                    ? say("market.won", { side: outcomeSaid(speaker, outcome) })
+                    : outcomeSaid(speaker, outcome)}
+                </span>
+                <span>{say("portfolio.settledAt", { time: day(settledAt) })}</span>
+                <span>{say("portfolio.paidOut", { amount: dollars(payout) })}</span>
               </p>
-            )}
-            <OwnResult usd={payout - cost} />
-          </li>
-        ))}
+              <Sentences of={changesOf(speaker, settled)} />
+              <OwnResult usd={payout - cost} />
+            </li>
+          );
+        })}
       </ul>
     </section>
+  );
+}
+
+/** Why the market was voided, or each later change of its outcome. */
+function changesOf(speaker: Speaker, { outcome, settledAt, reason, corrections }: Portfolio["settlements"][number]) {
+  const isVoid = reason !== null && corrections.length === 0;
+  const told = isVoid ? [{ from: outcome, to: outcome, at: settledAt, reason }] : corrections;
+  return told.map(({ from, to, at, reason: quote }) =>
+    speaker.compose<SentencePiece>(isVoid ? "end.voidedFor" : "end.corrected", {
+      ...{ time: { at }, reason: { quote } },
+      ...{ from: outcomeSaid(speaker, from), to: outcomeSaid(speaker, to) },
+    }),
   );
 }

@@ -10,7 +10,6 @@ import type { Route } from "../routes.ts";
 
 /** Where `bin/assets.js` writes the bundle of src/console; the path works from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
-const FILES = join(PLACE, "console");
 const FOR_EVER = "public, max-age=31536000, immutable";
 const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
@@ -27,8 +26,7 @@ const POLICY = [
 /** The page, which is the same at every address below `/console/`, and the files with a hash in their names. */
 export function consolePages(tenantId: string, base: string): Route[] {
   const assets = new Map<string, (exchange: Exchange) => Promise<Answer>>();
-  const names = existsSync(FILES) ? readdirSync(FILES) : [];
-  for (const name of names) assets.set(`${base}/console/assets/${name}`, assetAnswer(name));
+  for (const [name, place] of filesOfConsole()) assets.set(`${base}/console/assets/${name}`, assetAnswer(place));
   const document = documentOf(tenantId, base);
   const page = { method: "GET", forBrowsers: false, answer: async () => document } as const;
   return [
@@ -48,9 +46,23 @@ export function consolePages(tenantId: string, base: string): Route[] {
   ];
 }
 
+/** Each file's name and place: the console's own, and the widget's part that draws curves. */
+function filesOfConsole(): [name: string, place: string][] {
+  const folder = join(PLACE, "console");
+  if (!existsSync(folder)) return [];
+  const { plot } = readNames();
+  const own = readdirSync(folder).map((name): [string, string] => [name, join(folder, name)]);
+  return plot === undefined ? own : [...own, [plot, join(PLACE, "parts", plot)]];
+}
+
+/** @throws Error before the first build */
+function readNames(): Readonly<Record<string, string>> {
+  return JSON.parse(readFileSync(join(PLACE, "console.json"), "utf8")) as Record<string, string>;
+}
+
 /** @throws Error before the first build */
 function documentOf(tenantId: string, base: string): Answer {
-  const { script, style } = JSON.parse(readFileSync(join(PLACE, "console.json"), "utf8")) as Record<string, string>;
+  const { script, style } = readNames();
   const at = (name: string | undefined) => escapeHtml(`${base}/console/assets/${name}`);
   const body = `<!doctype html>
 <html lang="en" data-tenant="${escapeHtml(tenantId)}" data-base="${escapeHtml(base)}/console">
@@ -69,13 +81,13 @@ function documentOf(tenantId: string, base: string): Answer {
   return { status: 200, body, contentType: "text/html; charset=utf-8", contentSecurityPolicy: POLICY };
 }
 
-function assetAnswer(name: string): (exchange: Exchange) => Promise<Answer> {
-  const body = readFileSync(join(FILES, name), "utf8");
+function assetAnswer(place: string): (exchange: Exchange) => Promise<Answer> {
+  const body = readFileSync(place, "utf8");
   const tag = tagOf(body);
   const plain = {
     status: 200,
     body,
-    contentType: TYPES[extname(name)] ?? "application/octet-stream",
+    contentType: TYPES[extname(place)] ?? "application/octet-stream",
     contentSecurityPolicy: POLICY,
     cacheControl: FOR_EVER,
     headers: [["etag", tag]] as const,

@@ -207,8 +207,8 @@ async function frameData(
   };
 }
 
-/** Messages that only the server uses. */
-const OF_PAGES = /^(page|source|host|end|proposal)\./;
+/** Messages that only the server uses. A portfolio tells voids and corrections, as the server does of a market. */
+const OF_PAGES = /^(page|source|host|end(?!\.(voidedFor|corrected)$)|proposal)\./;
 
 /** The text for readers without scripts, and for everyone until the script has run. */
 function contentOf({ name, market, compared, markets = [] }: FrameData, speaker: Speaker): string {

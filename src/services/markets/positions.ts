@@ -97,6 +97,7 @@ async function readPortfolio(sql: ReadSql, id: string, isSealed: IsSealed): Prom
         payout: paidTo({ ...held, feeMicro: 0n }, outcome),
         settledAt,
         reason: reasonOf({ corrections, voidReason }),
+        corrections: [...(corrections ?? [])],
       };
     }),
   };

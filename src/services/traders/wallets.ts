@@ -2,6 +2,7 @@ import type { Input, Result } from "../../contract/operations.ts";
 import { pendingOf, receivableOf, walletOf } from "../../domain/accounts.ts";
 import { type AuditContent, contentOf } from "../../domain/audit/audit-payloads.ts";
 import { Fault } from "../../domain/fault.ts";
+import { outcomeOf } from "../../domain/market/outcome.ts";
 import type { Command } from "../../engine/commands.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
 import {
@@ -88,10 +89,14 @@ async function rejectWithdrawal(context: ServiceContext, { id }: Input<"rejectWi
   return submit(context, "rejectWithdrawal", command, caller, (result) => withdrawalView(result as Withdrawal));
 }
 
-export function preparedCredit(context: ServiceContext, { id, amount, reason }: Input<"creditWallet">) {
+export function preparedCredit(
+  context: ServiceContext,
+  { id: traderId, amount: amountMicro, reason, expectBalanceUsd: expectedMicro }: Input<"creditWallet">,
+) {
+  const id = context.newId("crd");
   return prepared<"creditWallet", Command<"creditWallet">>({
-    command: { type: "creditWallet", id: context.newId("crd"), traderId: id, amountMicro: amount, reason },
-    answer: balanceView(id, amount),
+    command: { type: "creditWallet", id, traderId, amountMicro, reason, expectedMicro },
+    answer: balanceView(traderId, amountMicro),
   });
 }
 
@@ -100,7 +105,7 @@ const balanceView = (userId: string, amount: bigint) => (balance: { balanceMicro
 });
 
 /** Money without a provider's payment needs a recorded reason. */
-function reasonOf({ reason }: Input<"creditWallet">, caller: Caller): string {
+function reasonOf({ reason }: Input<"debitWallet">, caller: Caller): string {
   const words = reason ?? caller.reason;
   if (words === undefined || words.trim() === "") throw new Fault("BAD_REQUEST", "reason: is required");
   return words;
@@ -109,7 +114,9 @@ function reasonOf({ reason }: Input<"creditWallet">, caller: Caller): string {
 async function creditWallet(context: ServiceContext, given: Input<"creditWallet">, caller: Caller) {
   const input = { ...given, reason: reasonOf(given, caller) };
   const credit = preparedCredit(context, input);
-  return submitGoverned(context, "creditWallet", input, credit, { ...caller, reason: input.reason });
+  // A proposal is executed after other changes of the balance, which its approvers see.
+  const { expectBalanceUsd: _, ...request } = input;
+  return submitGoverned(context, "creditWallet", request, credit, { ...caller, reason: input.reason });
 }
 
 async function debitWallet(context: ServiceContext, input: Input<"debitWallet">, caller: Caller) {
@@ -163,17 +170,26 @@ function entryOf({
   };
 }
 
-type Cause = Pick<Result<"listStatement">["items"][0], "marketId" | "tradeId" | "withdrawalId" | "reference">;
+type Cause = Partial<
+  Pick<
+    Result<"listStatement">["items"][0],
+    "marketId" | "tradeId" | "withdrawalId" | "reference" | "from" | "outcome" | "reason"
+  >
+>;
 
-/** The market, trade, withdrawal or reference of an entry that moved money. */
+/** The market with its end, trade, withdrawal or reference of an entry that moved money. */
 function causeOf(content: AuditContent | undefined): Cause {
   switch (content?.type) {
     case "trade.executed":
       return { marketId: content.payload.marketId, tradeId: content.payload.tradeId };
     case "market.settled":
+      return { marketId: content.payload.marketId, outcome: outcomeOf(content.payload.outcome) };
     case "market.voided":
-    case "market.corrected":
-      return { marketId: content.payload.marketId };
+      return { marketId: content.payload.marketId, outcome: "void", reason: content.payload.reason };
+    case "market.corrected": {
+      const { marketId, from, outcome, reason } = content.payload;
+      return { marketId, from: outcomeOf(from), outcome: outcomeOf(outcome), reason };
+    }
     case "withdrawal.requested":
     case "withdrawal.approved":
     case "withdrawal.rejected":

@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
-import type { Api, WireResult } from "../../../contract/operations.ts";
+import type { WireResult } from "../../../contract/operations.ts";
 import { useDesk } from "../../desk.ts";
 import { count, exactUsd } from "../../format.ts";
+import { useAnswer } from "../../live/use-answer.ts";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -127,28 +127,4 @@ function Places({ of: check }: { of: Check }) {
       {rows > places.length && <li>{count(rows - places.length)} more</li>}
     </ul>
   );
-}
-
-/** The answer to a question that a person asks by a button. */
-function useAnswer<Found>(question: (api: Api, headersOf: () => Headers) => Promise<Found>) {
-  const desk = useDesk();
-  const [found, setFound] = useState<Found>();
-  const [isAsking, setAsking] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const ask = async (): Promise<void> => {
-    setAsking(true);
-    setProblem(undefined);
-    let latest = new Headers();
-    const onHeaders = (headers: Headers): void => {
-      latest = headers;
-    };
-    try {
-      setFound(await question(desk.apiFor({ onHeaders }), () => latest));
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : "Unexpected failure");
-    } finally {
-      setAsking(false);
-    }
-  };
-  return { found, isAsking, problem, ask: () => void ask() };
 }

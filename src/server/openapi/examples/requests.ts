@@ -64,7 +64,7 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   getEligibility: { marketId: story.MARKET },
   getUserEligibility: { ...user, marketId: story.MARKET },
   getUser: user,
-  creditWallet: { ...user, amount: 25, reason: "a refund of the fees of December" },
+  creditWallet: { ...user, amount: 25, reason: "a refund of the fees of December", expectBalanceUsd: 100 },
   debitWallet: { ...user, amount: 25, reason: "credited to the wrong user" },
   restrictUser: user,
   releaseUser: user,

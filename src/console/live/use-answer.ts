@@ -1,0 +1,30 @@
+import { useState } from "preact/hooks";
+import type { Api } from "../../contract/operations.ts";
+import { useDesk } from "../desk.ts";
+
+/**
+ * The answer to a question that a person asks by a button.
+ * @param question gets, beside the api, the headers of the latest answer
+ */
+export function useAnswer<Found>(question: (api: Api, headersOf: () => Headers) => Promise<Found>) {
+  const desk = useDesk();
+  const [found, setFound] = useState<Found>();
+  const [isAsking, setAsking] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const ask = async (): Promise<void> => {
+    setAsking(true);
+    setProblem(undefined);
+    let latest = new Headers();
+    const onHeaders = (headers: Headers): void => {
+      latest = headers;
+    };
+    try {
+      setFound(await question(desk.apiFor({ onHeaders }), () => latest));
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : "Unexpected failure");
+    } finally {
+      setAsking(false);
+    }
+  };
+  return { found, isAsking, problem, ask: () => void ask() };
+}

@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import type { WireResult } from "../../contract/operations.ts";
+import { counted } from "../../domain/text.ts";
+import { useDesk } from "../desk.ts";
+import { count, percent } from "../format.ts";
+import { useLive } from "../live/use-live.ts";
+import { Facts } from "../parts/facts.tsx";
+import { MarketLink } from "../parts/links.tsx";
+import { Table } from "../parts/table.tsx";
+import { Usd } from "../parts/usd.tsx";
+import { View } from "../parts/view.tsx";
+import { pmctl } from "../terminal-line.ts";
+import { Groups } from "./risk/groups.tsx";
+import { lossIf, type Supposed, worstCase } from "./risk/what-if.ts";
+
+type Risks = WireResult<"listRisk">;
+
+/** So many rows are drawn; the sums count every market. */
+const DRAWN = 200;
+
+/** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
+export function RiskView() {
+  const { tenant } = useDesk().session;
+  const live = useLive(async (api) => {
+    const [risks, { hedgeBook }, { treasuryUsd }] = await Promise.all([
+      api.listRisk({ status: "unsettled" }),
+      api.getHedgeExposure({}),
+      api.getConfig({}),
+    ]);
+    return { risks: risks.toSorted((one, other) => other.maxLiability - one.maxLiability), hedgeBook, treasuryUsd };
+  }, "");
+  const [supposed, setSupposed] = useState<Supposed>({});
+  const suppose = (marketId: string, outcome: string): void => {
+    const { [marketId]: _, ...others } = supposed;
+    setSupposed(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
+  };
+  return (
+    <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
+      {({ risks, hedgeBook, treasuryUsd }) => (
+        <>
+          <Sums of={risks} supposed={supposed} treasuryUsd={treasuryUsd} />
+          {risks.length > DRAWN && (
+            <p>
+              The {DRAWN} of {counted(risks.length, "market")} in which the house can lose most:
+            </p>
+          )}
+          <Table
+            name="Risks"
+            rows={risks.slice(0, DRAWN)}
+            id={({ marketId }) => marketId}
+            empty="No market is unsettled, so the house can lose nothing."
+            columns={[
+              { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
+              { title: "Status", cell: ({ status }) => status },
+              { title: "Most it can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
+              { title: "Pays if Yes", isNumber: true, cell: ({ yesPayout }) => <Usd of={yesPayout} /> },
+              { title: "Pays if No", isNumber: true, cell: ({ noPayout }) => <Usd of={noPayout} /> },
+              {
+                title: "Suppose it settles",
+                cell: ({ marketId, question }) => (
+                  <select
+                    aria-label={`Suppose that it settles: ${question}`}
+                    value={supposed[marketId] ?? ""}
+                    onChange={({ currentTarget }) => suppose(marketId, currentTarget.value)}
+                  >
+                    <option value="">Either way</option>
+                    <option value="yes">Yes</option>
+                    <option value="no">No</option>
+                  </select>
+                ),
+              },
+              {
+                title: "Then it costs",
+                isNumber: true,
+                cell: (risk) => {
+                  const outcome = supposed[risk.marketId];
+                  return <Usd of={outcome ? lossIf(risk, outcome) : null} />;
+                },
+              },
+            ]}
+          />
+          <h2>By category</h2>
+          <Groups of={risks} />
+          <h2>Hedges by symbol</h2>
+          <Hedges of={hedgeBook} />
+        </>
+      )}
+    </View>
+  );
+}
+
+function Sums({ of: risks, supposed, treasuryUsd }: { of: Risks; supposed: Supposed; treasuryUsd: number }) {
+  const { worst, supposed: loss, rest } = worstCase(risks, supposed);
+  const isSupposing = Object.keys(supposed).length > 0;
+  return (
+    <Facts
+      of={[
+        ["Unsettled markets", count(risks.length)],
+        ["The house can lose at most", <Usd key="worst" of={worst} />],
+        ["In the treasury", <Usd key="treasury" of={treasuryUsd} />],
+        ["Worst case of the treasury", treasuryUsd > 0 ? percent(worst / treasuryUsd) : "—"],
+        ["Cost of what is supposed", isSupposing && <Usd key="supposed" of={loss} />],
+        ["Then the house can lose at most", isSupposing && <Usd key="then" of={loss + rest} />],
+      ]}
+    />
+  );
+}
+
+function Hedges({ of }: { of: WireResult<"getHedgeExposure">["hedgeBook"] }) {
+  return (
+    <Table
+      name="Hedges"
+      rows={of}
+      id={({ symbol }) => symbol}
+      empty="No open trade is tagged as a hedge."
+      columns={[
+        { title: "Symbol", cell: ({ symbol }) => <bdi>{symbol}</bdi> },
+        { title: "Open trades", isNumber: true, cell: ({ openTrades }) => count(openTrades) },
+        { title: "Long", isNumber: true, cell: ({ longHedges }) => count(longHedges) },
+        { title: "Short", isNumber: true, cell: ({ shortHedges }) => count(shortHedges) },
+        { title: "Notional", isNumber: true, cell: ({ totalNotionalMinor }) => <Usd of={totalNotionalMinor / 100} /> },
+        { title: "Active cost", isNumber: true, cell: ({ activeCostMinor }) => <Usd of={activeCostMinor / 100} /> },
+      ]}
+    />
+  );
+}

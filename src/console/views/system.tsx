@@ -1,0 +1,109 @@
+import type { WireInput, WireResult } from "../../contract/operations.ts";
+import { SECURITY_EVENTS } from "../../domain/access/security.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
+import { count } from "../format.ts";
+import { useLive } from "../live/use-live.ts";
+import { Facts } from "../parts/facts.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { Filter } from "../parts/search.tsx";
+import { Table } from "../parts/table.tsx";
+import { Time } from "../parts/time.tsx";
+import { View } from "../parts/view.tsx";
+import { pmctl } from "../terminal-line.ts";
+import { Why } from "./system/why.tsx";
+
+const PATH = "/system";
+const PAGE = 50;
+const EVENTS = [["", "Any"], ...SECURITY_EVENTS.map((event) => [event, event] as const)] as const;
+
+/** The server and its database, the keys that open them, and who was turned away. */
+export function SystemView({ query }: ViewProps) {
+  const { tenant } = useDesk().session;
+  const event = query.get("event") || undefined;
+  const cursor = query.get("cursor") || undefined;
+  const live = useLive(async (api) => {
+    const [health, { freeze, version }, keys, security] = await Promise.all([
+      api.getHealth({}),
+      api.getConfig({}),
+      api.listKeys({}),
+      api.listSecurityEvents({ event, cursor, limit: PAGE } as WireInput<"listSecurityEvents">),
+    ]);
+    return { health, freeze, version, keys, security };
+  }, query.toString());
+  const at = { path: PATH, query };
+  return (
+    <View name="System" live={live} line={pmctl(tenant, "status")}>
+      {({ health, freeze, version, keys, security }) => (
+        <>
+          <Facts
+            of={[
+              ["Server", <State key="server" isGood={health.ok} good="answers" bad="is in trouble" />],
+              ["Database", <State key="db" isGood={health.db} good="reached" bad="not reached" />],
+              [
+                "Up for",
+                `${count(Math.floor(health.uptimeSec / 3600))} h ${Math.floor((health.uptimeSec / 60) % 60)} min`,
+              ],
+              ["Version of the configuration", count(version)],
+              ["Frozen until", freeze.frozenUntil !== null && <Time key="frozen" at={freeze.frozenUntil} />],
+            ]}
+          />
+          <h2>Why was a request refused?</h2>
+          <Why />
+          <h2>Keys</h2>
+          <Keys of={keys} />
+          <h2>Turned away</h2>
+          <div class="tools">
+            <Filter {...at} label="Event" name="event" options={EVENTS} />
+          </div>
+          <Turned of={security.entries} />
+          <Pager {...at} nextCursor={security.cursor} />
+        </>
+      )}
+    </View>
+  );
+}
+
+function State({ isGood, good, bad }: { isGood: boolean; good: string; bad: string }) {
+  return <span class={isGood ? "good" : "bad"}>{isGood ? good : bad}</span>;
+}
+
+function Keys({ of }: { of: WireResult<"listKeys"> }) {
+  return (
+    <Table
+      name="Keys"
+      rows={of}
+      id={({ fingerprint }) => fingerprint}
+      empty="There is no key."
+      columns={[
+        { title: "Key", cell: ({ name }) => <bdi>{name}</bdi> },
+        { title: "Type", cell: ({ type }) => type },
+        { title: "Works", cell: ({ active }) => (active ? "yes" : "no") },
+        { title: "Scopes", cell: ({ scopes }) => scopes?.join(", ") ?? "—" },
+        { title: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+        { title: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+        { title: "Fingerprint", cell: ({ fingerprint }) => <code>{fingerprint}</code> },
+      ]}
+    />
+  );
+}
+
+function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"] }) {
+  return (
+    <Table
+      name="Security events"
+      rows={of}
+      id={({ ts, event, address, route, reason }) => [ts, event, address, route, reason].join(" ")}
+      kind={({ event }) => event}
+      empty="Nobody was turned away."
+      columns={[
+        { title: "When", cell: ({ ts }) => <Time at={ts} /> },
+        { title: "Event", cell: ({ event }) => event },
+        { title: "Cause", cell: ({ reason, detail }) => <bdi>{detail ? `${reason}: ${detail}` : reason}</bdi> },
+        { title: "From", cell: ({ address }) => <bdi>{address ?? "—"}</bdi> },
+        { title: "Key", cell: ({ keyName, fingerprint }) => <bdi>{keyName ?? fingerprint ?? "—"}</bdi> },
+        { title: "Path", cell: ({ route }) => <bdi>{route ?? "—"}</bdi> },
+        { title: "Times", isNumber: true, cell: ({ count: times }) => count(times) },
+      ]}
+    />
+  );
+}
