@@ -142,7 +142,7 @@ export const dueBy = (state: State, at: number): Proposal[] =>
       ),
   );
 
-/** The entries of an execution by the sweep, of which the log has the last; undefined where it was not due. */
+/** The entries of an execution by the sweep, given the last of them; undefined where it was not due. */
 export function sweptBy(state: State, { ts, payload }: LogEntry): ExpectedEntry[] | undefined {
   const proposal = known(state, payload.proposalId);
   const at = Date.parse(ts);
