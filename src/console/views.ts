@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
+import { FundsView } from "./views/funds.tsx";
 import { MarketsView } from "./views/markets.tsx";
 import { OracleView } from "./views/oracle.tsx";
 import { OverviewView } from "./views/overview.tsx";
@@ -31,6 +32,7 @@ export const VIEWS: readonly ViewEntry[] = [
   { name: "Markets", path: "/markets", key: "m", view: MarketsView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
   { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
+  { name: "Funds", path: "/funds", key: "f", view: FundsView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },
   { name: "Webhooks", path: "/webhooks", key: "w", view: WebhooksView },
