@@ -55,32 +55,63 @@ export function checkCertificate(cert: string, key: string, now: number): Certif
   return { cert, key, fingerprint: parsed.fingerprint256, expires };
 }
 
-/** The absolute path of the tenant file's certificate; undefined if it names none. */
-export function certificateFile({ server, source }: Pick<TenantConfig, "server" | "source">): string | undefined {
-  return server.tls && resolve(source.directory, server.tls.cert);
+/** A section of the tenant file that names a certificate. */
+export type TlsSection = readonly ["server", "tls"] | readonly ["server", "console", "tls"];
+
+const API_TLS: TlsSection = ["server", "tls"];
+
+/** Every section that names a certificate. */
+export function tlsSections({ server }: Pick<TenantConfig, "server">): TlsSection[] {
+  const own = consoleTls({ server });
+  return [...(server.tls ? [API_TLS] : []), ...(own && own !== API_TLS ? [own] : [])];
+}
+
+/** The section with the certificate of the console's own listener; undefined where that speaks plain HTTP. */
+export function consoleTls({ server }: Pick<TenantConfig, "server">): TlsSection | undefined {
+  if (server.console && server.console.tls !== undefined) return ["server", "console", "tls"];
+  return server.tls && API_TLS;
+}
+
+/** What a section states. */
+export function tlsAt({ server }: Pick<TenantConfig, "server">, section: TlsSection): TenantConfig["server"]["tls"] {
+  if (section.length === 2) return server.tls;
+  return server.console ? server.console.tls : undefined;
+}
+
+/** The absolute path of a section's certificate; undefined if the tenant file names none there. */
+export function certificateFile(
+  config: Pick<TenantConfig, "server" | "source">,
+  section: TlsSection = API_TLS,
+): string | undefined {
+  const tls = tlsAt(config, section);
+  return tls && resolve(config.source.directory, tls.cert);
 }
 
 /**
- * Reads the certificate of `server.tls` again; undefined if the tenant file names none.
+ * Reads the certificate of a section again; undefined if the tenant file names none there.
  * @param now milliseconds since the epoch
  * @throws ConfigError at the line of a certificate or key that is missing, unreadable, expired or mismatched
  */
-export function readCertificate(config: TenantConfig, environment: Environment, now: number): Certificate | undefined {
-  const { server, source } = config;
-  const file = certificateFile(config);
-  if (!server.tls || file === undefined) return undefined;
+export function readCertificate(
+  config: TenantConfig,
+  environment: Environment,
+  now: number,
+  section: TlsSection = API_TLS,
+): Certificate | undefined {
+  const { source } = config;
+  const tls = tlsAt(config, section);
+  const file = certificateFile(config, section);
+  if (!tls || file === undefined) return undefined;
   try {
     const cert = readBelow(file, [source.directory, ...source.roots], MAX_CERTIFICATE_KIB).bytes.toString("utf8");
-    const key = resolveSecret(server.tls.key, { environment, directory: source.directory, roots: source.roots });
+    const key = resolveSecret(tls.key, { environment, directory: source.directory, roots: source.roots });
     return checkCertificate(cert, key, now);
   } catch (error) {
     const problem =
-      error instanceof UnusableFile
-        ? new CertificateProblem("cert", `the file ${server.tls.cert} ${error.message}`)
-        : error;
+      error instanceof UnusableFile ? new CertificateProblem("cert", `the file ${tls.cert} ${error.message}`) : error;
     if (!(problem instanceof CertificateProblem || problem instanceof Fault)) throw error;
     const part = problem instanceof CertificateProblem ? problem.part : "key";
-    throw new ConfigError(source.problems([{ path: ["server", "tls", part], message: problem.message }]));
+    throw new ConfigError(source.problems([{ path: [...section, part], message: problem.message }]));
   }
 }
 

@@ -11,6 +11,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   ORIGIN_FORBIDDEN:
     "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
   CSRF_INVALID: "Send the `csrfToken` of `GET /console/session` in `x-csrf-token`, or load the page again.",
+  CONSOLE_OFF: "Leave out `server.console: false` in the tenant file, and restart the server.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",
   ACCOUNT_RESTRICTED: "Read who restricted the account and why. An operator lifts it: `pmctl user release`.",
   JURISDICTION_UNKNOWN:

@@ -15,13 +15,15 @@ export interface ServerFacts {
   /** The address for traders. */
   url: string;
   opsUrl: string;
+  /** The page for operators; null for a tenant without a console, and missing from older servers. */
+  consoleUrl?: string | null;
   /** The id of the key that seals the audit log; null for a tenant that this process has not opened yet. */
   auditKeyId: string | null;
   /** Why the server cannot serve this tenant, though it may serve others; null while it can. */
   problem: string | null;
 }
 
-const TYPES: { [Field in keyof ServerFacts]: (value: unknown) => boolean } = {
+const TYPES: { [Field in keyof ServerFacts]-?: (value: unknown) => boolean } = {
   tenant: isText,
   pid: Number.isSafeInteger,
   server: isText,
@@ -29,6 +31,7 @@ const TYPES: { [Field in keyof ServerFacts]: (value: unknown) => boolean } = {
   since: isText,
   url: isText,
   opsUrl: isText,
+  consoleUrl: (value) => value === undefined || isTextOrNull(value),
   auditKeyId: isTextOrNull,
   problem: isTextOrNull,
 };

@@ -196,6 +196,7 @@ const FAULTS = {
     next: "pmctl doctor",
   },
   ENGINE_UNSUPPORTED: { status: 500, exit: 6, meaning: "pmctl does not run on this database" },
+  CONSOLE_OFF: { status: 400, exit: 7, meaning: "the tenant's server has no console" },
   UNREACHABLE: { status: 500, exit: 9, meaning: "the server did not respond", next: "pmctl doctor" },
   SERVER_UNPROVEN: { status: 500, exit: 9, meaning: "the server did not prove that it serves this tenant" },
   USAGE: { status: 400, exit: 6, meaning: "the command line is invalid; the message names the mistake" },

@@ -1,15 +1,14 @@
 import type { Server } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
-import type { ConnectionLimits } from "../domain/access/connection-limits.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import { SERVER_ID } from "../services/tenant/identifiers.ts";
 import { listenForCommands } from "./command-socket.ts";
 import { Connections } from "./connections/connections.ts";
 import { descriptorLimit } from "./connections/descriptors.ts";
 import { createListener, type KeyPair, renewKeyPair } from "./connections/listener.ts";
-import { listen, listenOnOneSocket } from "./connections/listening.ts";
-import { isConsolePath, pathOf } from "./console/console.ts";
-import { createOpsListener, tenantOps } from "./observe/ops-listener.ts";
+import { listen, listenOnOneSocket, urlOf } from "./connections/listening.ts";
+import { type ConsoleAddress, consoleUrl, listenForConsole, servesConsole } from "./console/listening.ts";
+import { createOpsListener, opsLimits, tenantOps } from "./observe/ops-listener.ts";
 import { createTenant } from "./tenant.ts";
 import type { TenantOptions } from "./tenant-options.ts";
 
@@ -22,6 +21,8 @@ export interface ListenOptions {
   opsHost?: string | undefined;
   /** Makes the API's port use TLS; the operations listener never does. */
   keyPair?: KeyPair | undefined;
+  /** A listener for the console alone; without it, the operations listener serves the console. */
+  console?: ConsoleAddress | undefined;
   /** The directory whose commands find this server through its socket. Without it, commands need the server's address. */
   commands?: { directory: string; version: string } | undefined;
 }
@@ -33,8 +34,12 @@ export interface RunningServer {
   port: number;
   opsUrl: string;
   opsPort: number;
+  /** The console's page; undefined for a tenant without a console. */
+  consoleUrl: string | undefined;
   /** Presents a renewed certificate to new connections. */
   renew(pair: KeyPair): void;
+  /** The same at the console's own listener. */
+  renewConsole(pair: KeyPair): void;
   /**
    * Fails the readiness probe but continues to serve, each answer ending its connection, so that a load balancer moves
    * requests elsewhere before the port closes.
@@ -45,8 +50,6 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-const MOST_OPS_CONNECTIONS = 256;
-const OPS_SHARE = 0.1;
 const DRAIN_LIMIT_MS = 25_000;
 const LAST_REQUEST_MS = 500;
 const DRAIN_STEP_MS = 20;
@@ -70,16 +73,9 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   const { door, connections, limits, addresses, onRefused } = tenant;
   const server = createListener(tenant.handle, connections, keyPair);
   const opsConnections = new Connections({ limits: opsLimits(limits, descriptors), addresses, onRefused });
-  const pages = tenant.openConsole?.(opsConnections);
-  const ops = createOpsListener(
-    (path) => tenantOps(tenant.ops, path),
-    opsConnections,
-    (req, res) => {
-      const isPage = pages !== undefined && isConsolePath(pathOf(req.url));
-      if (isPage) pages.handle(req, res);
-      return isPage;
-    },
-  );
+  const { openConsole } = tenant;
+  const pages = where.console ? undefined : openConsole?.(opsConnections);
+  const ops = createOpsListener((path) => tenantOps(tenant.ops, path), opsConnections, servesConsole(pages));
   tenant.metrics.setConnections(() => ({ api: tenant.group.size, ops: opsConnections.group.size }), tenant.streams);
   // An `error` event without a listener ends the process, and one connection too many (EMFILE) can cause one.
   const onError = (error: Error): void => log.error({ err: error }, "The listener failed");
@@ -87,17 +83,31 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   // Until here, an error that prevents listening is thrown and the caller reports it.
   server.on("error", onError);
   const { address, port } = listening;
-  const opsListening = await listenOnOneSocket(ops, opsHost, where.opsPort).catch((error) => {
+  const giveUp = (error: unknown): never => {
     void listening.close();
     connections.destroyAll();
     server.close();
     throw error;
-  });
+  };
+  const opsListening = await listenOnOneSocket(ops, opsHost, where.opsPort).catch(giveUp);
   ops.on("error", onError);
+  const own =
+    where.console &&
+    openConsole &&
+    (await listenForConsole(openConsole, where.console, { limits, addresses, onRefused, descriptors, onError }).catch(
+      (error: unknown) => {
+        void opsListening.close();
+        ops.close();
+        return giveUp(error);
+      },
+    ));
+  const doors = [door, pages?.door, own?.door].filter((each) => each !== undefined);
   const opsPort = opsListening.port;
   tenant.start();
   const url = urlOf(scheme, where.host, port);
   const opsUrl = urlOf("http", opsHost, opsPort);
+  const at = own ?? (pages && { host: opsHost, url: opsUrl });
+  const page = at && options.console && consoleUrl(options.console, at);
   const since = new Date(wallClockMs()).toISOString();
   const commandSocket =
     where.commands &&
@@ -106,7 +116,7 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
       tenant: options.tenantId,
       facts: () => ({
         ...{ tenant: options.tenantId, pid: process.pid, server: SERVER_ID, version: where.commands?.version ?? "" },
-        ...{ since, url, opsUrl, auditKeyId: options.auditKeyId ?? null, problem: null },
+        ...{ since, url, opsUrl, consoleUrl: page ?? null, auditKeyId: options.auditKeyId ?? null, problem: null },
       }),
       page: (path) => tenantOps(tenant.ops, path),
       handle: tenant.handle,
@@ -116,10 +126,9 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
     }));
   const shutDown = async (): Promise<void> => {
     tenant.beginEnd();
-    if (pages) pages.door.draining = true;
     const left = commandSocket?.leave();
-    const inFlight = () => door.inFlight + (pages?.door.inFlight ?? 0);
-    door.draining = true;
+    const inFlight = () => doors.reduce((sum, each) => sum + each.inFlight, 0);
+    for (const each of doors) each.draining = true;
     const closed = listening.close();
     await finishRequests({ server, connections, inFlight, lastRequestMs: options.lastRequestMs }, closed);
     await closed;
@@ -128,7 +137,7 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
     await tenant.end();
     const opsClosed = opsListening.close();
     opsConnections.destroyAll();
-    await opsClosed;
+    await Promise.all([opsClosed, own?.close()]);
     ops.close();
     commandSocket?.destroy();
     await left;
@@ -140,7 +149,9 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
     port,
     opsUrl,
     opsPort,
+    consoleUrl: page,
     renew: (pair) => renewKeyPair(server, pair),
+    renewConsole: (pair) => own?.renew(pair),
     async drain(ms, signal) {
       door.draining = true;
       await delay(ms, undefined, { signal }).catch(() => undefined);
@@ -150,12 +161,6 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
       return closing;
     },
   };
-}
-
-/** The operations listener has few callers, which may all share the loopback address. */
-export function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
-  const connections = Math.min(MOST_OPS_CONNECTIONS, Math.max(1, Math.floor(descriptors * OPS_SHARE)));
-  return { ...limits, connections, connectionsPerAddress: connections };
 }
 
 /**
@@ -186,10 +191,4 @@ export async function finishRequests(
   }
   server.closeAllConnections();
   connections.destroyAll();
-}
-
-/** The URL of a listener. */
-export function urlOf(scheme: "http" | "https", host: string, port: number): string {
-  const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
-  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

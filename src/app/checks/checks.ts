@@ -1,5 +1,5 @@
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
-import { readCertificate } from "../../config/certificate.ts";
+import { readCertificate, tlsSections } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
 import { otherKeyFault } from "../../domain/audit/chain-walk.ts";
@@ -39,8 +39,11 @@ export const CHECKS: readonly Check[] = [
     waits: {
       kinds: ["certificate"],
       files: ({ config, directory }, scope) => {
-        const found = readCertificate(config, loadEnvironment(directory), scope.now);
-        return found ? expiringCertificate(scope.tenant, found.expires, scope) : [];
+        const environment = loadEnvironment(directory);
+        return tlsSections(config).flatMap((section) => {
+          const found = readCertificate(config, environment, scope.now, section);
+          return found ? expiringCertificate(section, found.expires, scope) : [];
+        });
       },
     },
   },

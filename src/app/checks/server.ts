@@ -1,5 +1,6 @@
 import type { Fetch } from "../../client/fetch.ts";
 import { socketFetch } from "../../client/server-by-socket.ts";
+import { ownListener } from "../../config/schema/console-schema.ts";
 import { Fault } from "../../domain/fault.ts";
 import { readLeases } from "../../ledger/unchained/leases.ts";
 import { adminKey } from "../tenant/admin-key.ts";
@@ -31,7 +32,8 @@ const REMEDY = "Read the server's log, and see whether the database answers";
 const FAILING_REMEDY = "Fix that; the tenant is tried again within a minute, other tenants of that server go on";
 
 export async function collectServer(tenant: Examined): Promise<ServerFacts> {
-  const { host, port, opsPort, opsHost } = tenant.config.server;
+  const { host, port, opsPort, opsHost, console: settings } = tenant.config.server;
+  const own = settings ? ownListener(settings) : undefined;
   const { servers, failing, foreign, unproven } = await serversHere(tenant);
   const [server] = servers;
   if (server) {
@@ -56,6 +58,9 @@ export async function collectServer(tenant: Examined): Promise<ServerFacts> {
     ports: [
       { field: "server.port", port, problem: await problemOfPort(host, port) },
       { field: "server.opsPort", port: opsPort, problem: await problemOfPort(opsHost, opsPort) },
+      ...(own
+        ? [{ field: "server.console.port", port: own.port, problem: await problemOfPort(own.host, own.port) }]
+        : []),
     ],
     running: undefined,
     ...(unproven !== undefined && { unproven }),

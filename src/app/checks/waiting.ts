@@ -1,5 +1,7 @@
 import type { Waiting } from "../../client/inbox/item.ts";
 import { item, URGENT_MS } from "../../client/inbox/waiting.ts";
+import type { TlsSection } from "../../config/certificate.ts";
+import { formatPath } from "../../config/config-error.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { PlanItem } from "../../plan/plan-types.ts";
@@ -21,16 +23,16 @@ export function waitingDrift(tenant: string, items: readonly PlanItem[]): Waitin
   });
 }
 
-/** The certificate of the tenant file, if it expires before `until`. @param expires in milliseconds since 1970 */
+/** A certificate of the tenant file, if it expires before `until`. @param expires in milliseconds since 1970 */
 export function expiringCertificate(
-  tenant: string,
+  section: TlsSection,
   expires: number,
-  { now, until }: { now: number; until: number },
+  { tenant, now, until }: { tenant: string; now: number; until: number },
 ): Waiting[] {
   if (expires > until) return [];
   const title = "The certificate expires; the server loads a renewed file by itself";
   return [
-    item("certificate", expires - now < URGENT_MS ? "critical" : "warn", ["server.tls", title], {
+    item("certificate", expires - now < URGENT_MS ? "critical" : "warn", [formatPath([...section]), title], {
       dueAt: new Date(expires).toISOString(),
       commands: [`pmctl doctor ${tenant}`],
     }),

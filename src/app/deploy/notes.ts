@@ -1,3 +1,4 @@
+import { tlsAt, tlsSections } from "../../config/certificate.ts";
 import { formatPath } from "../../config/config-error.ts";
 import { statedTargets } from "../../config/schema/anchor-places.ts";
 import { secretPlaces } from "../../config/secrets/secret-places.ts";
@@ -65,8 +66,10 @@ function files(config: TenantConfig): string[] {
   );
   const { jwt } = config.auth;
   const keySet = "jwks" in jwt && "file" in jwt.jwks ? [`auth.jwt.jwks is the file ${jwt.jwks.file}`] : [];
-  const certificate = config.server.tls ? [`server.tls.cert is the file ${config.server.tls.cert}`] : [];
-  return [...secrets, ...keySet, ...certificate].map((what) => `${what}, which the pods lack: mount it by an overlay`);
+  const certificates = tlsSections(config).map(
+    (section) => `${formatPath([...section, "cert"])} is the file ${tlsAt(config, section)?.cert}`,
+  );
+  return [...secrets, ...keySet, ...certificates].map((what) => `${what}, which the pods lack: mount it by an overlay`);
 }
 
 /** The anchors in a container's own directory are lost with the container. */

@@ -1,6 +1,12 @@
 import { relative } from "node:path";
 import { readBounded } from "../../config/bounded-file.ts";
-import { type Certificate, certificateFile, MAX_CERTIFICATE_KIB, readCertificate } from "../../config/certificate.ts";
+import {
+  type Certificate,
+  certificateFile,
+  MAX_CERTIFICATE_KIB,
+  readCertificate,
+  type TlsSection,
+} from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -25,6 +31,8 @@ interface CertificateTerms {
   host: string;
   /** Whether to sign a certificate where the tenant file names none. */
   signsOwn: boolean;
+  /** The section that names the certificate (default: `server.tls`). */
+  section?: TlsSection | undefined;
   pollMs?: number | undefined;
 }
 
@@ -36,13 +44,13 @@ const POLL_MS = 2000;
  * @throws ConfigError when the certificate of the tenant file cannot be used
  */
 export async function servedCertificate(terms: CertificateTerms): Promise<ServedCertificate | undefined> {
-  const { directory, config, host, signsOwn, pollMs = POLL_MS } = terms;
-  const configured = certificateFile(config);
+  const { directory, config, host, signsOwn, section, pollMs = POLL_MS } = terms;
+  const configured = certificateFile(config, section);
   if (configured === undefined && !signsOwn) return undefined;
   const isSelfSigned = configured === undefined;
   const file = configured ?? selfSignedFile(directory, config.tenant);
   const read = async (): Promise<Certificate> =>
-    readCertificate(config, loadEnvironment(directory), wallClockMs()) ??
+    readCertificate(config, loadEnvironment(directory), wallClockMs(), section) ??
     (await selfSigned(directory, config.tenant, host, wallClockMs()));
   let current = await read();
   return {

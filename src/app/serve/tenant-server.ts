@@ -11,7 +11,6 @@ import { SECOND_MS } from "../../domain/time/units.ts";
 import { WORKS } from "../../ledger/unchained/leases.ts";
 import { kycProvider } from "../../providers/kyc.ts";
 import { discrepancyOf } from "../../queries/reconcile/checks.ts";
-import type { ConsoleOptions } from "../../server/console/options.ts";
 import { DatabaseOutage } from "../../server/observe/database-outage.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { LogFiles } from "../../server/observe/log-files.ts";
@@ -32,6 +31,7 @@ import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
 import { createDeliveries, startOracleWork, watchCluster } from "./background-work.ts";
+import { consoleOf, type OwnConsole, openOwnConsole } from "./console-listener.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { readinessOf, type ServeOptions, type Serving } from "./serving.ts";
 
@@ -40,6 +40,8 @@ export interface TenantServer {
   opsUrl: string;
   /** Undefined for plain HTTP. */
   certificate: ServedCertificate | undefined;
+  /** The page for operators; undefined where the tenant file turns it off. */
+  consoleUrl: string | undefined;
   services: TenantServices;
   /** What the operations listener reports about changes and the database. */
   readiness(): Promise<Readiness>;
@@ -103,20 +105,23 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     failovers: () => services.durability.failovers,
   });
   options.beforeListening?.();
-  const server = await listen(serving, certificate).catch(async (error: unknown) => {
+  const ownConsole = shared ? undefined : await openOwnConsole(options);
+  const server = await listen(serving, certificate, ownConsole).catch(async (error: unknown) => {
     await anchoring.close();
     await services.close();
     throw error;
   });
-  const { url, opsUrl } = server;
+  const { url, opsUrl, consoleUrl } = server;
   const watching = watchCluster(serving);
-  const stopFollowing = certificate?.follow(
-    (renewed) => {
-      server.renew(renewed);
-      log.info({ fingerprint: renewed.fingerprint }, "The renewed certificate is in use");
-    },
-    (error) => log.error({ err: error }, "The changed certificate cannot be used; the old one is still shown"),
-  );
+  const follow = (served: ServedCertificate | undefined, renew: RunningServer["renew"]) =>
+    served?.follow(
+      (renewed) => {
+        renew(renewed);
+        log.info({ fingerprint: renewed.fingerprint }, "The renewed certificate is in use");
+      },
+      (error) => log.error({ err: error }, "The changed certificate cannot be used; the old one is still shown"),
+    );
+  const followed = [follow(certificate, server.renew), follow(ownConsole?.certificate, server.renewConsole)];
   await leases.start();
   const closing = startSweeper(
     async () => leases.holds("closing") && sweepClosings(services),
@@ -137,6 +142,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   return {
     url,
     opsUrl,
+    consoleUrl,
     certificate,
     services,
     readiness: () => readinessOf(serving),
@@ -148,7 +154,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     },
     close: async () => {
       void watching?.stop();
-      void stopFollowing?.();
+      for (const stop of followed) void stop?.();
       await Promise.all([leases.stop(), server.close()]);
       await Promise.all([closing.stop(), overrides.stop(), proposals.stop(), oracle.stop()]);
       await deliveries.stop();
@@ -205,7 +211,11 @@ function watchRecord({ services, leases, metrics, log }: Serving, anchors: Ancho
   metrics.setLedgerVerified(() => recordWatch.ledger.verifiedAt);
 }
 
-function listen(serving: Serving, certificate: ServedCertificate | undefined): Promise<RunningServer> {
+function listen(
+  serving: Serving,
+  certificate: ServedCertificate | undefined,
+  ownConsole: OwnConsole | undefined,
+): Promise<RunningServer> {
   const { config, secrets, services, leases, metrics, log, logFiles, ...options } = serving;
   return (options.shared?.listen ?? startServer)(
     {
@@ -252,18 +262,10 @@ function listen(serving: Serving, certificate: ServedCertificate | undefined): P
       opsPort: options.opsPort ?? config.server.opsPort,
       opsHost: options.opsHost ?? config.server.opsHost,
       keyPair: certificate?.current,
+      console: ownConsole && { ...ownConsole, keyPair: ownConsole.certificate?.current },
       commands: { directory: serving.directory, version: packageVersion().version },
     },
   );
-}
-
-/** Undefined where the tenant file turns the console off. */
-function consoleOf({ config, shared }: Pick<Serving, "config" | "shared">): ConsoleOptions | undefined {
-  const settings = config.server.console;
-  if (!settings) return undefined;
-  const { idle: idleMs, absolute: absoluteMs } = settings.session;
-  const base = shared && `/t/${config.tenant}`;
-  return { origins: settings.origins, session: { idleMs, absoluteMs }, base };
 }
 
 /** The hosts that the server answers to; empty for any host. */

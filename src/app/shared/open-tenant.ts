@@ -9,6 +9,9 @@ import { invariant } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
 import { type Connection, type ReadSql, withClient } from "../../postgres/connect.ts";
 import type { ConnectionLender } from "../../postgres/lending.ts";
+import type { Connections } from "../../server/connections/connections.ts";
+import type { Console } from "../../server/console/console.ts";
+import type { FrontDoor } from "../../server/front-door.ts";
 import type { startServer } from "../../server/server.ts";
 import { createTenant, type HttpTenant, type Reach } from "../../server/tenant.ts";
 import { ChainMemory } from "../../services/audit/chain-check.ts";
@@ -28,6 +31,8 @@ export interface SharedPlace {
   opsPort: number;
   /** Reach of the port's connections, which a tenant counts against its own limits. */
   reach: Reach;
+  /** Those of the operations listener, which serves the consoles. */
+  opsConnections: Connections;
   sweep: boolean | undefined;
   /** The secrets of all tenants, for comparison with a tenant's own: no value may be in two places. */
   secrets(environment: Environment, isDoubted: boolean): DirectorySecrets;
@@ -39,6 +44,8 @@ export interface SharedPlace {
 /** A tenant with a connected database. */
 export interface OpenTenant {
   front: HttpTenant;
+  /** Undefined where the tenant file turns it off. */
+  console: Console | undefined;
   server: TenantServer;
   receivers: readonly string[];
 }
@@ -129,24 +136,29 @@ export class TenantOpener {
     const certificate = await this.#options.certificate();
     const lender = place.lenderOf(tenant.secrets.databaseUrl).forTenant(isUrgent);
     const { database, chainMemory } = await lender.once(() => this.#database(tenant));
-    const fronts: HttpTenant[] = [];
+    const fronts: Pick<OpenTenant, "front" | "console">[] = [];
     const listen: typeof startServer = async (options) => {
       const front = createTenant(options, place.reach);
       front.metrics.setConnections(() => ({ api: front.group.size }), front.streams);
-      front.door.draining = place.isDraining();
+      const opened = { front, console: front.openConsole?.(place.opsConnections) };
+      for (const { door } of doorsOf(opened)) door.draining = place.isDraining();
       front.start();
-      fronts.push(front);
-      const close = () => closeFront(front);
-      return { url, address, port, opsUrl, opsPort, renew: () => {}, drain: async () => {}, close };
+      fronts.push(opened);
+      const nothing = () => {};
+      return {
+        ...{ url, address, port, opsUrl, opsPort },
+        ...{ consoleUrl: undefined, renew: nothing, renewConsole: nothing, drain: async () => {} },
+        close: () => closeFront(opened),
+      };
     };
     const shared = { listen, certificate, lender, chainMemory };
     const server = await serveTenant({ ...tenant, database, log, sweep: place.sweep, shared });
-    const [front] = fronts;
-    invariant(front, "a server that was started has been put behind the port");
+    const [opened] = fronts;
+    invariant(opened, "a server that was started has been put behind the port");
     this.#tell(server, certificate, tenant).catch((error: unknown) =>
       log.error({ err: error }, "Its state is not known"),
     );
-    return { front, server, receivers: receiversOf(tenant) };
+    return { ...opened, server, receivers: receiversOf(tenant) };
   }
 
   /** Prints how the tenant is served, at its first opening and whenever that changes. */
@@ -163,12 +175,18 @@ export class TenantOpener {
 }
 
 /** Waits for requests in flight, then closes the tenant's listener. */
-async function closeFront(front: HttpTenant): Promise<void> {
-  const { door } = front;
+async function closeFront(opened: Pick<OpenTenant, "front" | "console">): Promise<void> {
+  const { front } = opened;
   front.beginEnd();
   const startedAt = monotonicMs();
-  while (door.inFlight > 0 && monotonicMs() - startedAt < LAST_REQUESTS_MS) await delay(STEP_MS);
+  while (doorsOf(opened).some(({ door }) => door.inFlight > 0) && monotonicMs() - startedAt < LAST_REQUESTS_MS)
+    await delay(STEP_MS);
   await front.end();
+}
+
+/** The ways in which requests reach the tenant. */
+export function doorsOf({ front, console }: Pick<OpenTenant, "front" | "console">): { door: FrontDoor }[] {
+  return console ? [front, console] : [front];
 }
 
 function receiversOf({ config }: ReadTenant): string[] {

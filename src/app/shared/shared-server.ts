@@ -18,21 +18,24 @@ import { RefusalReport } from "../../server/connections/connection-refusals.ts";
 import { Connections } from "../../server/connections/connections.ts";
 import { descriptorLimit } from "../../server/connections/descriptors.ts";
 import { createListener } from "../../server/connections/listener.ts";
-import { listen, listenOnOneSocket } from "../../server/connections/listening.ts";
+import { listen, listenOnOneSocket, urlOf } from "../../server/connections/listening.ts";
+import { consoleUrl } from "../../server/console/listening.ts";
+import { sharedBase } from "../../server/console/options.ts";
 import { nextRequestId } from "../../server/exchange.ts";
 import { unknownHost } from "../../server/front-door.ts";
 import { openLog } from "../../server/observe/log.ts";
 import { Metrics } from "../../server/observe/metrics.ts";
-import { createOpsListener } from "../../server/observe/ops-listener.ts";
+import { createOpsListener, opsLimits } from "../../server/observe/ops-listener.ts";
 import { refusal, securityHead, send } from "../../server/responses.ts";
-import { finishRequests, opsLimits, urlOf } from "../../server/server.ts";
+import { finishRequests } from "../../server/server.ts";
 import { repeat, sleepUntilAborted } from "../../services/background/repeat.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { selfSigned } from "../serve/self-signed.ts";
 import { Certificates } from "./certificates.ts";
 import { DueWork } from "./due-work.ts";
-import { type SharedPlace, TenantOpener } from "./open-tenant.ts";
+import { doorsOf, type SharedPlace, TenantOpener } from "./open-tenant.ts";
 import { OpeningTurns } from "./opening-turns.ts";
+import { servesConsoles } from "./shared-consoles.ts";
 import { SharedOps } from "./shared-ops.ts";
 import { SharedTenant } from "./shared-tenant.ts";
 import { TenantFiles } from "./tenant-files.ts";
@@ -129,7 +132,11 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     addresses: new ClientAddresses([]),
     onRefused: () => {},
   });
-  const opsServer = createOpsListener((path, query) => ops.answer(path, query), opsConnections);
+  const opsServer = createOpsListener(
+    (path, query) => ops.answer(path, query),
+    opsConnections,
+    servesConsoles(tenants, (fault, req, res) => refuseWith(fault, req, res, opsConnections)),
+  );
   const opsListening = await listenOnOneSocket(opsServer, opsHost, options.opsPort).catch((error: unknown) => {
     void listening.close();
     connections.destroyAll();
@@ -148,6 +155,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
       descriptors: descriptors * TENANT_SHARE,
       connect: (terms) => ({ connections, group: new ConnectionGroup(terms) }),
     },
+    opsConnections,
     secrets: (...asked) => files.secrets(...asked),
     lenderOf(databaseUrl) {
       // All embedded databases of a directory have one server.
@@ -207,11 +215,13 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     const tenant = new SharedTenant({ ...own, hosts, turns, opener: new TenantOpener({ ...own, place, certificate }) });
     tenants.set(id, tenant);
     byHost = new HostTable([...tenants.values()].flatMap((each) => each.hosts.map((name) => [name, each] as const)));
-    await listenForItsCommands(tenant);
+    const { console: settings } = config.server;
+    const at = { host: opsHost, url: place.opsUrl };
+    await listenForItsCommands(tenant, settings ? consoleUrl({ ...settings, base: sharedBase(id) }, at) : null);
   }
 
   /** Commands of the directory find the tenant even while it is closed: their requests open it. */
-  async function listenForItsCommands(tenant: SharedTenant): Promise<void> {
+  async function listenForItsCommands(tenant: SharedTenant, consoleUrl: string | null): Promise<void> {
     const { tenant: id, hosts } = tenant;
     const loopback = hosts.find((each) => isLoopback(each) && !each.startsWith("*"));
     const url = loopback === undefined ? place.url : `${scheme}://${loopback}:${port}`;
@@ -220,7 +230,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
         ...{ directory, tenant: id },
         facts: () => ({
           ...{ tenant: id, pid: process.pid, server: SERVER_ID, version: packageVersion().version, since, url },
-          opsUrl: place.opsUrl,
+          ...{ opsUrl: place.opsUrl, consoleUrl },
           auditKeyId: tenant.open?.server.services.auditKey.id ?? null,
           problem: tenant.status().problem,
         }),
@@ -241,10 +251,10 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
     else refuse(unknownHost());
   }
 
-  function refuseWith(fault: Fault, req: IncomingMessage, res: ServerResponse): void {
+  function refuseWith(fault: Fault, req: IncomingMessage, res: ServerResponse, reached = connections): void {
     const refused = refusal(fault);
     const isUnread = isBodyOutstanding(req);
-    if (isUnread) connections.leaveUnread(req);
+    if (isUnread) reached.leaveUnread(req);
     const head = [...securityHead(refused), ...(refused.headers ?? []).flat(), "request-id", nextRequestId()];
     if (isUnread || isDraining) head.push("connection", "close");
     send(res, refused, head, req.method === "HEAD");
@@ -252,7 +262,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
 
   function beginDraining(): void {
     isDraining = true;
-    for (const { open } of tenants.values()) if (open) open.front.door.draining = true;
+    for (const { open } of tenants.values()) for (const { door } of open ? doorsOf(open) : []) door.draining = true;
   }
 
   /** Closes tenants in parallel, so that a hanging database delays no other. */

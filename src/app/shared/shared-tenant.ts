@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
@@ -70,7 +70,7 @@ export class SharedTenant {
   }
 
   get inFlight(): number {
-    return this.#waiting + (this.open?.front.door.inFlight ?? 0);
+    return this.#waiting + (this.open?.front.door.inFlight ?? 0) + (this.open?.console?.door.inFlight ?? 0);
   }
 
   status(): TenantStatus {
@@ -88,27 +88,17 @@ export class SharedTenant {
    * @param refuse called when the tenant cannot be opened
    */
   async handle(req: IncomingMessage, res: ServerResponse, refuse: (fault: Fault) => void): Promise<void> {
-    this.#askedAt = monotonicMs();
-    let open = this.open;
-    if (!open) {
-      this.#waiting += 1;
-      try {
-        open = await this.#openedInTime();
-      } catch (error) {
-        refuse(publicFault(error));
-        return;
-      } finally {
-        this.#waiting -= 1;
-      }
-    }
-    const { front } = open;
+    const open = await this.#openFor(refuse);
     // A connection beyond the tenant's own limit is closed.
-    if (!front.connections.join(req.socket, front.group)) return;
-    try {
-      front.handle(req, res);
-    } catch {
-      refuse(new Fault("BAD_REQUEST", "The request is not valid"));
-    }
+    if (!open?.front.connections.join(req.socket, open.front.group)) return;
+    passOn(open.front.handle, req, res, refuse);
+  }
+
+  /** The same for the tenant's console. */
+  async handleConsole(req: IncomingMessage, res: ServerResponse, refuse: (fault: Fault) => void): Promise<void> {
+    const open = await this.#openFor(refuse);
+    if (open?.console) passOn(open.console.handle, req, res, refuse);
+    else if (open) refuse(new Fault("NOT_FOUND", "Not found"));
   }
 
   /** Opens the tenant unless it is open. @throws the last failure, until the pause after it is over */
@@ -172,6 +162,22 @@ export class SharedTenant {
     }
   }
 
+  /** Opens the tenant for a request; undefined once the request is refused. */
+  async #openFor(refuse: (fault: Fault) => void): Promise<OpenTenant | undefined> {
+    this.#askedAt = monotonicMs();
+    const { open } = this;
+    if (open) return open;
+    this.#waiting += 1;
+    try {
+      return await this.#openedInTime();
+    } catch (error) {
+      refuse(publicFault(error));
+      return undefined;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
   async #openedInTime(): Promise<OpenTenant> {
     const opened = this.opened("request");
     const turn = this.#state.kind === "opening" ? this.#state.turn : undefined;
@@ -221,6 +227,19 @@ export class SharedTenant {
       this.#isDue = false;
       this.#state = { kind: "idle" };
     }
+  }
+}
+
+function passOn(
+  handle: RequestListener,
+  req: IncomingMessage,
+  res: ServerResponse,
+  refuse: (fault: Fault) => void,
+): void {
+  try {
+    handle(req, res);
+  } catch {
+    refuse(new Fault("BAD_REQUEST", "The request is not valid"));
   }
 }
 

@@ -34,7 +34,8 @@ export async function showPage(page: Page, { open, qr }: ShowOptions, output: Ou
   if (qr) await printCode(page, output);
 }
 
-async function openBrowser(url: string, output: Output): Promise<void> {
+/** Starts the platform's opener, without a shell. A failure is only noted. */
+export async function openBrowser(url: string, output: Output): Promise<void> {
   const { execa } = await import("execa");
   const program = process.platform === "darwin" ? "open" : "xdg-open";
   // In a process group of its own, so that Ctrl-C ends the server and leaves the browser open.

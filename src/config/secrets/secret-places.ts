@@ -52,6 +52,8 @@ interface PlaceKind {
 
 const RESOLUTION: PlaceKind = { type: "oracle", group: { name: "resolution" }, problemOf: signingSecret };
 
+const TLS: PlaceKind = { type: "tls", group: { name: "tls", acrossTenants: true }, problemOf: anything };
+
 /** The first row whose `beginning` matches the path counts. */
 const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["keys.admin", { type: "key", group: undefined, problemOf: apiKey("sk_") }],
@@ -70,7 +72,8 @@ const KINDS: readonly [beginning: string, kind: PlaceKind][] = [
   ["oracle.previousResolutionSecrets", RESOLUTION],
   // Keys of outside services: tenants may share an account there, and each service has its own format.
   ["oracle.", { type: "oracle", group: { name: "sources", acrossTenants: true }, problemOf: anything }],
-  ["server.tls", { type: "tls", group: { name: "tls", acrossTenants: true }, problemOf: anything }],
+  ["server.console.tls", TLS],
+  ["server.tls", TLS],
 ];
 const OTHER: PlaceKind = { type: "other", group: undefined, problemOf: anything };
 

@@ -65,6 +65,8 @@ export function filesOf(draft: Draft): { file: string; path: Path }[] {
   if (auth && "jwks" in auth.jwt && "file" in auth.jwt.jwks)
     files.push({ file: auth.jwt.jwks.file, path: ["auth", "jwt", "jwks", "file"] });
   if (server?.tls) files.push({ file: server.tls.cert, path: ["server", "tls", "cert"] });
+  if (server?.console && server.console.tls !== undefined)
+    files.push({ file: server.console.tls.cert, path: ["server", "console", "tls", "cert"] });
   return files;
 }
 

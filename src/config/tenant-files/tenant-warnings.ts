@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { anchorWarnings } from "../anchor-files.ts";
-import { certificateFile } from "../certificate.ts";
+import { certificateFile, tlsSections } from "../certificate.ts";
 import { type Finding, fileProblem, type Problem } from "../config-error.ts";
 import type { Environment } from "../environment.ts";
 import { secretPlaces } from "../secrets/secret-places.ts";
@@ -19,7 +19,7 @@ export function tenantWarnings(
   { environment, now }: { environment: Environment; now: number },
 ): Problem[] {
   const { source } = config;
-  const findings = [...unsetVariables(config, environment), ...missingCertificate(config), ...idlePatterns(config)];
+  const findings = [...unsetVariables(config, environment), ...missingCertificates(config), ...idlePatterns(config)];
   const late = markets.filter(({ closeAt }) => closeAt <= now);
   return [
     ...source.problems(findings.map((finding) => ({ ...finding, severity: "warning" }))),
@@ -40,12 +40,13 @@ function unsetVariables(config: Tenant["config"], environment: Environment): Fin
   );
 }
 
-function missingCertificate(config: Tenant["config"]): Finding[] {
-  const file = certificateFile(config);
-  if (file === undefined || existsSync(file)) return [];
-  return [
-    { path: ["server", "tls", "cert"], message: "the file does not exist here, and no server starts without it" },
-  ];
+function missingCertificates(config: Tenant["config"]): Finding[] {
+  return tlsSections(config)
+    .filter((section) => !existsSync(certificateFile(config, section) ?? ""))
+    .map((section) => ({
+      path: [...section, "cert"],
+      message: "the file does not exist here, and no server starts without it",
+    }));
 }
 
 function idlePatterns({ markets, source: { directory } }: Tenant["config"]): Finding[] {

@@ -97,6 +97,12 @@ async function openPort(host: string, port: number): Promise<Server> {
   return open(createServer(), { host, port });
 }
 
+/** The URL of a listener, as programs of this machine reach it. */
+export function urlOf(scheme: "http" | "https", host: string, port: number): string {
+  const reachable = host === "0.0.0.0" || host === "::" ? "localhost" : host;
+  return `${scheme}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
 function listeningOn(address: AddressInfo, sockets: readonly Server[]): Listening {
   let closed: Promise<void> | undefined;
   return {

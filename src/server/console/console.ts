@@ -43,18 +43,6 @@ const HEADERS: readonly Header[] = [
   ["cross-origin-resource-policy", "same-origin"],
 ];
 
-/** The path of a request's target, which may be a whole URL. */
-export function pathOf(target = ""): string {
-  if (target.startsWith("/")) return target.split("?", 1)[0] ?? "";
-  return URL.canParse(target) ? new URL(target).pathname : "";
-}
-
-/** Whether a request's path is the console's, as far as a listener with other paths is concerned. */
-export function isConsolePath(path: string, base = ""): boolean {
-  const root = `${base}/console`;
-  return path === root || path.startsWith(`${root}/`);
-}
-
 /**
  * The operator's console: a page, the session behind it, and the operations for who is signed in. It has no rights of its own.
  * @returns makes the console of one listener; all of them share the sessions

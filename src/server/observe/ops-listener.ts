@@ -1,11 +1,12 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { ConnectionLimits } from "../../domain/access/connection-limits.ts";
 import type { IntegrityProblem } from "../../domain/audit/audit-link.ts";
 import type { DatabaseState } from "../../domain/durability.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { LeaseStatus } from "../../services/background/leases.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import type { Connections } from "../connections/connections.ts";
-import { createListener } from "../connections/listener.ts";
+import { createListener, type KeyPair } from "../connections/listener.ts";
 import { nextRequestId } from "../exchange.ts";
 import { errorBody } from "../responses.ts";
 import type { Metrics } from "./metrics.ts";
@@ -31,6 +32,14 @@ export interface Readiness {
 }
 
 const DATABASE_TIMEOUT_MS = 2000;
+const MOST_CONNECTIONS = 256;
+const SHARE_OF_DESCRIPTORS = 0.1;
+
+/** The operations listener has few callers, which may all share the loopback address. */
+export function opsLimits(limits: ConnectionLimits, descriptors: number): ConnectionLimits {
+  const connections = Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(descriptors * SHARE_OF_DESCRIPTORS)));
+  return { ...limits, connections, connectionsPerAddress: connections };
+}
 
 /** An answer of the operations listener. */
 export interface OpsPage {
@@ -41,33 +50,44 @@ export interface OpsPage {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** Answers a request, or returns false for one that is not meant for it. */
+export type PageHandler = (req: IncomingMessage, res: ServerResponse) => boolean;
+
 /**
  * For orchestrators and Prometheus: a second port without keys and limits, so it belongs on loopback or a closed network.
  * @param answer called with the path and query of a GET; returns undefined for an unknown path
- * @param pages answers paths of consoles; returns false for all others
+ * @param pages answers the paths of consoles
  */
 export function createOpsListener(
   answer: (path: string, query: URLSearchParams) => Promise<OpsPage | undefined>,
   connections: Connections,
-  pages: (req: IncomingMessage, res: ServerResponse) => boolean = () => false,
+  pages: PageHandler = () => false,
+  keyPair?: KeyPair | undefined,
 ): Server {
-  return createListener(async (req, res) => {
-    try {
-      if (pages(req, res)) return;
-      // Node omits the body of an answer to HEAD.
-      const isRead = req.method === "GET" || req.method === "HEAD";
-      const [path = "", query] = req.url?.split("?", 2) ?? [];
-      const parameters = new URLSearchParams(query);
-      // A question about two tenants gets no answer: a load balancer would take one tenant's answer for the other's.
-      const isTwice = new Set(parameters.keys()).size < parameters.size;
-      if (isRead && isTwice) return sendPage(res, { status: 400, body: errorBody("A query parameter is given twice") });
-      const page = isRead ? await answer(path, parameters) : undefined;
-      sendPage(res, page ?? { status: 404, body: errorBody("Not found") });
-    } catch {
-      sendPage(res, { status: 500, body: errorBody("Unexpected failure") });
-    }
-  }, connections);
+  return createListener(
+    async (req, res) => {
+      try {
+        if (pages(req, res)) return;
+        // Node omits the body of an answer to HEAD.
+        const isRead = req.method === "GET" || req.method === "HEAD";
+        const [path = "", query] = req.url?.split("?", 2) ?? [];
+        const parameters = new URLSearchParams(query);
+        // A question about two tenants gets no answer: a load balancer would take one tenant's answer for the other's.
+        const isTwice = new Set(parameters.keys()).size < parameters.size;
+        if (isRead && isTwice)
+          return sendPage(res, { status: 400, body: errorBody("A query parameter is given twice") });
+        const page = isRead ? await answer(path, parameters) : undefined;
+        sendPage(res, page ?? NOT_FOUND);
+      } catch {
+        sendPage(res, { status: 500, body: errorBody("Unexpected failure") });
+      }
+    },
+    connections,
+    keyPair,
+  );
 }
+
+const NOT_FOUND: OpsPage = { status: 404, body: errorBody("Not found"), headers: { "error-code": "NOT_FOUND" } };
 
 /** The answers of one tenant's operations listener. */
 export async function tenantOps(options: OpsOptions, path: string): Promise<OpsPage | undefined> {

@@ -1,4 +1,5 @@
 import { request } from "node:http";
+import { request as requestTls } from "node:https";
 import { ADMIN_KEY, TENANT } from "./harness.ts";
 
 /** An answer of the console. */
@@ -14,13 +15,15 @@ export interface ConsoleAnswer {
 export class ConsoleClient {
   readonly origin: string;
   readonly base: string;
+  readonly #ca: string | undefined;
   cookie: string | undefined;
   csrf: string | undefined;
 
-  /** @param url the listener's address; `base` is what every address of a shared listener begins with */
-  constructor(url: string, base = "") {
+  /** @param url the listener's address; `base` is what every address of a shared listener begins with; `ca` is the certificate to trust */
+  constructor(url: string, base = "", ca?: string) {
     this.origin = new URL(url).origin;
     this.base = base;
+    this.#ca = ca;
   }
 
   /** @param headers null leaves out a header that the page would send */
@@ -39,7 +42,7 @@ export class ConsoleClient {
     const sent = Object.entries({ ...usual, ...headers }).flatMap(([name, value]) =>
       value === null ? [] : [[name, value] as const],
     );
-    return exchange(`${this.origin}${this.base}${path}`, method, Object.fromEntries(sent), body);
+    return exchange(`${this.origin}${this.base}${path}`, method, Object.fromEntries(sent), body, this.#ca);
   }
 
   get(path: string, headers: Record<string, string | null> = {}) {
@@ -66,10 +69,16 @@ export const COOKIE = `__Host-pm_console_${TENANT}`;
 
 export const CONSOLE = { origins: [], session: { idleMs: 1_800_000, absoluteMs: 28_800_000 } };
 
-function exchange(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<ConsoleAnswer> {
+function exchange(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  body: unknown,
+  ca: string | undefined,
+): Promise<ConsoleAnswer> {
   const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers }, (response) => {
+    const sent = (ca === undefined ? request : requestTls)(url, { method, headers, ca }, (response) => {
       let received = "";
       response.setEncoding("utf8");
       response.on("data", (chunk) => {

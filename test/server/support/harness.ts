@@ -135,8 +135,12 @@ export async function serve(
 }
 
 /** A server of a tenant's services. */
-export function serveServices(services: TenantServices, options: Partial<TenantOptions> = {}): Promise<RunningServer> {
-  return serve(services, services.handlers, { services, isDatabaseUp: services.isDatabaseUp, ...options });
+export function serveServices(
+  services: TenantServices,
+  options: Partial<TenantOptions> = {},
+  where: Partial<ListenOptions> = {},
+): Promise<RunningServer> {
+  return serve(services, services.handlers, { services, isDatabaseUp: services.isDatabaseUp, ...options }, where);
 }
 
 export interface TokenClaims {

@@ -1,6 +1,6 @@
 import { localApi } from "../../../src/client/local-api.ts";
 import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.ts";
-import type { RunningServer } from "../../../src/server/server.ts";
+import type { ListenOptions, RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
@@ -25,9 +25,11 @@ export interface ServedTenant {
 export interface ServedOptions extends Partial<TenantOptions> {
   /** The section of the tenant file about how markets end. */
   resolution?: Json;
+  /** Where it listens, if not at free ports of the loopback address. */
+  where?: Partial<ListenOptions>;
 }
 
-export async function serveTenant({ resolution, ...options }: ServedOptions = {}): Promise<ServedTenant> {
+export async function serveTenant({ resolution, where, ...options }: ServedOptions = {}): Promise<ServedTenant> {
   const backend = await openBackend();
   const services = await openTenant({
     tenantId: TENANT,
@@ -42,7 +44,7 @@ export async function serveTenant({ resolution, ...options }: ServedOptions = {}
     command: configOf({ keys, ...(resolution && { document: canonicalJson({ resolution }) }) }),
     actor: "cli:test",
   });
-  const server = await serveServices(services, { pool: backend.pool, ...options });
+  const server = await serveServices(services, { pool: backend.pool, ...options }, where);
   return {
     backend,
     services,

@@ -110,6 +110,9 @@ serve acme --host 0.0.0.0 --port 8080 --drain-seconds 30
 up
 up --shared --port 8080 -l region=eu
 
+console acme
+console --open
+
 health
 health -t acme --url http://127.0.0.1:8080
 
