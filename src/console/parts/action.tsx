@@ -62,7 +62,7 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
 }
 
 /** After these, what was shown no longer holds: it is read again, and the person is asked again. */
-const OUTDATED: readonly string[] = ["EXPECTATION_NOT_MET", "PRECONDITION_FAILED"];
+const OUTDATED: readonly string[] = ["EXPECTATION_NOT_MET", "PRECONDITION_FAILED", "REFUSED"];
 
 function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): void }) {
   const desk = useDesk();

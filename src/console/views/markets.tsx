@@ -1,8 +1,9 @@
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../../domain/market/market-makers.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
-import { outcomeWords, percent } from "../format.ts";
+import { percent } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
+import { MarketLink } from "../parts/links.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
 import { Sparkline } from "../parts/sparkline.tsx";
@@ -12,7 +13,8 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
-import { MarketLink, STATUS_LOOKS, Status } from "./market/words.tsx";
+import { CreateMarket } from "./market/create.tsx";
+import { capital, STATUS_LOOKS, Status } from "./market/words.tsx";
 
 const PATH = "/markets";
 const ROWS = 100;
@@ -53,6 +55,7 @@ export function MarketsView({ query: stated }: ViewProps) {
       <Filter {...at} label="Status" name="status" options={STATUSES} />
       <Filter {...at} label="Kind" name="kind" options={KINDS} />
       <Search {...at} label="Category" name="category" />
+      <CreateMarket />
     </>
   );
   return (
@@ -66,8 +69,8 @@ export function MarketsView({ query: stated }: ViewProps) {
             kind={({ status: now = "open" }) => now}
             empty={query.size > 0 ? <NoMatch /> : "No markets yet. Press Create market, or run pmctl market create."}
             columns={[
-              { title: "Market", cell: ({ id, question }) => <MarketLink id={id} text={question} /> },
-              { title: "Status", cell: ({ status: now, outcome }) => <State of={now} outcome={outcome ?? null} /> },
+              { title: "Market", cell: ({ id, question }) => <MarketLink id={id} question={question} /> },
+              { title: "Status", cell: ({ status: now = "open", outcome }) => <Status of={now} outcome={outcome} /> },
               { title: "Yes", isNumber: true, cell: ({ yesPrice }) => percent(yesPrice) },
               { title: "Last day", cell: (item) => <Day of={item} prices={prices.get(item.id)} /> },
               { title: "Volume in 24 h", isNumber: true, cell: ({ volume24h }) => <Usd of={volume24h} /> },
@@ -98,15 +101,6 @@ async function readPage(api: Api, filter: WireInput<"listMarkets">): Promise<Pag
   return { items, nextCursor, prices: new Map(recent.map(({ id, yes }) => [id, yes])) };
 }
 
-function State({ of: status = "open", outcome }: { of: Item["status"]; outcome: NonNullable<Item["outcome"]> | null }) {
-  return (
-    <>
-      <Status of={status} />
-      {outcome !== null && `, ${outcomeWords(outcome)}`}
-    </>
-  );
-}
-
 function Day({ of, prices = [] }: { of: Item; prices: readonly number[] | undefined }) {
   const [first = of.yesPrice, last = of.yesPrice] = [prices[0], prices.at(-1)];
   return <Sparkline values={prices} range={[0, 1]} name={`Yes from ${percent(first)} to ${percent(last)}`} />;
@@ -115,8 +109,4 @@ function Day({ of, prices = [] }: { of: Item; prices: readonly number[] | undefi
 /** The address may state the usual status, too. */
 function withoutAll(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name, value]) => name !== "status" || value !== "all"));
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -99,7 +99,7 @@ function keep({ policy, markets, settings }: Record<ChangeKind, Values>, field: 
 }
 
 /** Every value below a path that is not a mapping, by its path. */
-function leavesOf(value: Json | undefined, path: string, leaves: Values = new Map()): Values {
+export function leavesOf(value: Json | undefined, path: string, leaves: Values = new Map()): Values {
   if (value === undefined || TOLD_ELSEWHERE.includes(path)) return leaves;
   if (!isMapping(value)) return leaves.set(path, value);
   for (const [name, part] of Object.entries(value)) leavesOf(part, path === "" ? name : `${path}.${name}`, leaves);

@@ -1,6 +1,5 @@
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { ADMIN_KEY } from "../../server/support/harness.ts";
-import type { ServedTenant } from "../../server/support/tenant.ts";
 import { type OpenPage, openBrowser, openPage } from "../../support/browser.ts";
 
 export interface ConsolePage extends OpenPage {
@@ -16,7 +15,7 @@ export interface ConsoleOptions extends BrowserContextOptions {
 
 /** Opens a view in a browser of its own, through the sign-in form. */
 export async function openConsole(
-  { server }: Pick<ServedTenant, "server">,
+  { server }: { server: { opsUrl: string } },
   { path = "/", key = ADMIN_KEY, ...options }: ConsoleOptions = {},
 ): Promise<ConsolePage> {
   const opened = await openPage(await openBrowser(), { locale: "en-US", timezoneId: "Europe/Zurich", ...options });

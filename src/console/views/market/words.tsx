@@ -1,7 +1,8 @@
 import type { WireResult } from "../../../contract/operations.ts";
-import { addressOf } from "../../router.ts";
+import { outcomeWords } from "../../format.ts";
 
-export type MarketStatus = WireResult<"getMarket">["status"];
+export type Market = WireResult<"getMarket">;
+export type MarketStatus = Market["status"];
 
 /** Every status, and how it looks. */
 export const STATUS_LOOKS: Readonly<Record<MarketStatus, "good" | "warn" | "bad" | "soft">> = {
@@ -11,15 +12,16 @@ export const STATUS_LOOKS: Readonly<Record<MarketStatus, "good" | "warn" | "bad"
   settled: "soft",
 };
 
-export function Status({ of }: { of: MarketStatus }) {
-  return <span class={STATUS_LOOKS[of]}>{of.charAt(0).toUpperCase() + of.slice(1)}</span>;
+/** A market's status, and its outcome once it has one. */
+export function Status({ of, outcome = null }: { of: MarketStatus; outcome?: Market["outcome"] | undefined }) {
+  return (
+    <>
+      <span class={STATUS_LOOKS[of]}>{capital(of)}</span>
+      {outcome !== null && `, ${outcomeWords(outcome)}`}
+    </>
+  );
 }
 
-/** A market's question, which leads to its page. */
-export function MarketLink({ id, text }: { id: string; text: string }) {
-  return (
-    <a href={addressOf(`/markets/${encodeURIComponent(id)}`)} dir="auto">
-      {text}
-    </a>
-  );
+export function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -1,0 +1,115 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { counted } from "../../../domain/text.ts";
+import { useDesk } from "../../desk.ts";
+import { useAnswer } from "../../live/use-answer.ts";
+import { Action, type ActionOf } from "../../parts/action.tsx";
+import { EntryLink } from "../../parts/links.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { option, pmctl } from "../../terminal-line.ts";
+import { type Rollback, readRollback } from "./rollback.ts";
+import { Value } from "./value.tsx";
+
+type Applied = WireResult<"listApplies">["items"][number];
+
+/** Every apply with who, when, why and from which commit; what each one changed on request; and the way back to it. */
+export function Applies({ of }: { of: readonly Applied[] }) {
+  const { tenant } = useDesk().session;
+  return (
+    <Table
+      name="Applies"
+      rows={of}
+      id={({ seq }) => String(seq)}
+      empty="Nothing was applied yet. Run pmctl apply in the directory of the tenant's files."
+      columns={[
+        { title: "Entry", cell: ({ seq }) => <EntryLink seq={seq} /> },
+        { title: "When", cell: ({ ts }) => <Time at={ts} /> },
+        { title: "Who", cell: ({ actor }) => <bdi>{actor}</bdi> },
+        { title: "Reason", cell: ({ reason }) => <bdi>{reason ?? "—"}</bdi> },
+        { title: "Commit", cell: ({ gitCommit }) => <bdi>{gitCommit?.slice(0, 12) ?? "—"}</bdi> },
+        { title: "Changes", cell: (apply) => <Changes of={apply} /> },
+        { title: "Decide", cell: (apply) => <Action of={rollingBack(tenant, apply)} /> },
+      ]}
+    />
+  );
+}
+
+function Changes({ of: { seq, changes } }: { of: Applied }) {
+  const { found, isAsking, problem, ask } = useAnswer((api) => api.getApply({ seq }));
+  const { policy, markets, keys, settings } = changes;
+  const words = [
+    policy > 0 && counted(policy, "limit"),
+    markets > 0 && counted(markets, "market"),
+    keys > 0 && counted(keys, "key"),
+    settings > 0 && counted(settings, "setting"),
+  ].filter(Boolean);
+  if (words.length === 0) return <>none</>;
+  if (!found)
+    return (
+      <>
+        {words.join(", ")}{" "}
+        <button type="button" disabled={isAsking} onClick={ask}>
+          Show
+        </button>
+        {problem && <span role="alert">{problem}</span>}
+      </>
+    );
+  return (
+    <ul>
+      {found.changes.map(({ field, before, after }) => (
+        <li key={field}>
+          {field}: <Value of={before} /> → <Value of={after} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const rollingBack = (tenant: string, { seq, ts }: Applied): ActionOf<Rollback> => ({
+  label: "Roll back",
+  thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")} UTC`,
+  scope: "config",
+  preview: (api) => readRollback(api, seq),
+  explain: (shown) => (shown ? <BroughtBack of={shown} /> : <p>Reading what would change …</p>),
+  run: (api, shown) => {
+    if (!shown) throw new Error("The changes are not read yet");
+    return api.applyConfig(shown.input);
+  },
+  line: (_values, reason) =>
+    pmctl(
+      tenant,
+      "rollback",
+      "--to",
+      seq,
+      ...["--on-drift", "overwrite"],
+      "--accept-loosening",
+      ...option("reason", reason),
+    ),
+  done: (result) =>
+    (result as WireResult<"applyConfig">).changed
+      ? `Went back to the apply ${seq}.`
+      : "Nothing differed from that apply.",
+});
+
+function BroughtBack({ of: { fields, keysLeft } }: { of: Rollback }) {
+  return (
+    <>
+      <Table
+        name="Brought back"
+        rows={fields}
+        id={({ field }) => field}
+        empty="No live value differs from that apply."
+        columns={[
+          { title: "Field", cell: ({ field }) => field },
+          { title: "Now", cell: ({ from }) => <Value of={from} /> },
+          { title: "Then", cell: ({ to }) => <Value of={to} /> },
+        ]}
+      />
+      <p>
+        Keys, capital and the terms of markets stay. Settings of servers take effect from the files, at their next
+        start.
+      </p>
+      {keysLeft.length > 0 && <p>Not brought back: {keysLeft.join(", ")}.</p>}
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { isSame, type Json } from "../../../domain/audit/audit-link.ts";
+import { leavesOf } from "../../../domain/audit/document-changes.ts";
+
+type Config = WireResult<"getConfig">;
+
+/** A field of the tenant's configuration, as the last apply stated it and as it is. */
+export interface ComparedField {
+  field: string;
+  /** Undefined for a field that the file does not state, which has its usual value. */
+  file: Json | undefined;
+  live: Json;
+  /** Whether someone changed it since, or an override holds. */
+  differs: boolean;
+  /** The newest change of the field that no apply made. */
+  changed: Pick<Config["changes"][number], "actor" | "seq" | "ts"> | undefined;
+  /** When the live value ends by itself. */
+  until: string | undefined;
+}
+
+/** Sections whose contents other views show; kept live values are not the file's. */
+const LEFT_OUT = /^(declared|keyring|keys|adopted)(\.|$)/;
+
+/** Every field: first those that differ, then by name. */
+export function comparedFields({ policy, overrides, changes, document, ...config }: Config): ComparedField[] {
+  const file = leavesOf((document ?? {}) as Json, "");
+  const inForce = new Map(overrides.map((each) => [`policy.${each.field}`, each]));
+  const live = new Map<string, Json>([
+    ...file,
+    ...leavesOf(policy as unknown as Json, "policy"),
+    ["kyc.required", config.kycRequired],
+    ["markets.liquidityUsd", config.liquidityUsd],
+    ["treasury.capitalUsd", config.capitalUsd],
+  ]);
+  return [...live]
+    .filter(([field]) => !LEFT_OUT.test(field))
+    .map(([field, permanent]) => {
+      const override = inForce.get(field);
+      const value = override?.value ?? permanent;
+      const stated = file.get(field);
+      const differs = override !== undefined || (stated !== undefined && !isSame(stated, value));
+      const changed = changes.find(({ payload }) => Object.hasOwn(changesIn(payload), field.replace("policy.", "")));
+      return { field, file: stated, live: value, differs, changed, until: override?.until };
+    })
+    .sort((one, other) => Number(other.differs) - Number(one.differs) || (one.field < other.field ? -1 : 1));
+}
+
+function changesIn({ changes }: { changes?: unknown }): object {
+  return typeof changes === "object" && changes !== null ? changes : {};
+}

@@ -1,0 +1,193 @@
+import type { Api, WireResult } from "../../../contract/operations.ts";
+import { isProposal } from "../../../domain/policy/proposal.ts";
+import { counted } from "../../../domain/text.ts";
+import { count, outcomeWords, percent, usd } from "../../format.ts";
+import type { ActionOf } from "../../parts/action.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import type { Field, Values } from "../../parts/fields.tsx";
+import { TraderLink } from "../../parts/links.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Usd } from "../../parts/usd.tsx";
+import { option, pmctl } from "../../terminal-line.ts";
+import type { Market } from "./words.tsx";
+
+type Preview = WireResult<"previewSettlement">;
+type Correction = WireResult<"previewCorrection">;
+
+const SPLIT = "fraction";
+
+/** The choice of an outcome, and what a Yes share is paid between the sides. */
+function outcomeFields(label: string, ...more: (readonly [string, string])[]): Field[] {
+  return [
+    {
+      name: "outcome",
+      label,
+      kind: "choice",
+      options: [["yes", "Yes"], ["no", "No"], ...more, [SPLIT, "A fraction"]],
+    },
+    {
+      name: "fraction",
+      label: "What a Yes share is paid, in USD",
+      kind: "number",
+      hint: "Between 0 and 1, such as 0.4. A No share is paid the rest.",
+      when: ({ outcome }) => outcome === SPLIT,
+    },
+  ];
+}
+
+/** The outcome as queries and flags state it, such as `yes=0.4`. */
+function outcomeText({ outcome = "", fraction = "" }: Values): string {
+  return outcome === SPLIT ? `yes=${Number(fraction)}` : outcome;
+}
+
+/** The outcome as requests state it. */
+function outcomeSent({ outcome, fraction }: Values): "yes" | "no" | "void" | { yes: number } {
+  return outcome === SPLIT ? { yes: Number(fraction) } : (outcome as "yes" | "no" | "void");
+}
+
+export function settlement(tenant: string, { id, question, status }: Market): ActionOf<Preview> {
+  return {
+    label: "Settle",
+    thing: question,
+    scope: "settle",
+    fields: outcomeFields("Outcome"),
+    preview: (api, values) => api.previewSettlement({ id, outcome: outcomeText(values) }),
+    explain: (shown) => (shown ? <Payment of={shown} /> : <p>Choose the outcome to see what it pays.</p>),
+    run: (api, shown, values) =>
+      api.settleMarket({ marketId: id, outcome: outcomeSent(values) as Exclude<Sent, "void">, ...expected(shown) }),
+    line: (values, reason, shown) =>
+      pmctl(
+        ...[tenant, "market", "settle", id, ...option("outcome", outcomeText(values))],
+        ...[...expectedLine(shown), ...option("reason", reason)],
+      ),
+    done: (result) =>
+      told(result, question, ({ outcome, payoutsProcessed }: WireResult<"settleMarket">) => {
+        return `Settled as ${outcomeWords(outcome)}: ${question}. ${counted(payoutsProcessed, "position")} paid.`;
+      }),
+    unfit: status === "settled" ? "The market is settled." : undefined,
+  };
+}
+type Sent = ReturnType<typeof outcomeSent>;
+
+export function voiding(tenant: string, { id, question, status }: Market): ActionOf<Preview> {
+  const most = (shown: Preview | undefined): number => shown?.fromTreasuryUsd ?? 0;
+  return {
+    label: "Void",
+    thing: question,
+    scope: "settle",
+    preview: (api: Api) => api.previewSettlement({ id, outcome: "void" }),
+    explain: (shown) => (
+      <>
+        <p>Open positions get back what they cost, fees included. Traders read the reason.</p>
+        {shown && <Payment of={shown} />}
+      </>
+    ),
+    run: (api, shown, _values, reason) =>
+      api.voidMarket({ id, reason, ...expected(shown), maxTreasuryUsd: most(shown) }),
+    line: (_values, reason, shown) =>
+      pmctl(
+        ...[tenant, "market", "void", id, ...expectedLine(shown)],
+        ...[...option("max-treasury", shown && most(shown)), ...option("reason", reason)],
+      ),
+    done: (result) =>
+      told(result, question, ({ payoutsProcessed, refundedUsd }: WireResult<"voidMarket">) => {
+        return `Voided: ${question}. ${counted(payoutsProcessed, "position")} got back ${usd(refundedUsd)}.`;
+      }),
+    unfit: status === "settled" ? "The market is settled." : undefined,
+  };
+}
+
+export function correction(tenant: string, { id, question, status }: Market): ActionOf<Correction> {
+  return {
+    label: "Correct",
+    thing: question,
+    scope: "settle",
+    fields: outcomeFields("The right outcome", ["void", "Void"]),
+    preview: (api, values) => api.previewCorrection({ id, outcome: outcomeText(values) }),
+    explain: (shown) =>
+      shown ? <Change of={shown} /> : <p>Choose the right outcome to see who pays and gets what.</p>,
+    run: (api, shown, values, reason) =>
+      api.correctMarket({
+        ...{ id, outcome: outcomeSent(values), reason },
+        ...(shown && { maxTreasuryUsd: shown.fromTreasuryUsd }),
+      }),
+    line: (values, reason, shown) =>
+      pmctl(
+        ...[tenant, "market", "correct", id, ...option("outcome", outcomeText(values))],
+        ...[...option("max-treasury", shown?.fromTreasuryUsd), ...option("reason", reason)],
+      ),
+    done: (result) =>
+      told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {
+        return `Corrected from ${outcomeWords(from)} to ${outcomeWords(outcome)}: ${question}. ${counted(users, "user")} concerned.`;
+      }),
+    unfit: status === "settled" ? undefined : "The market is not settled.",
+  };
+}
+
+/** What was shown is part of what is sent. */
+function expected(shown: Preview | undefined) {
+  return shown ? { expectPayouts: shown.payouts, expectTotalUsd: shown.totalUsd } : {};
+}
+
+function expectedLine(shown: Preview | undefined): string[] {
+  return shown ? [...option("expect-payouts", shown.payouts), ...option("expect-total", shown.totalUsd)] : [];
+}
+
+/** A change may become a proposal that waits for other people or for its time. */
+function told<Result extends object>(result: unknown, question: string, ended: (result: Result) => string): string {
+  return isProposal(result as object)
+    ? `Proposed: ${question}. It waits for its approvals and its time.`
+    : ended(result as Result);
+}
+
+function Payment({ of: shown }: { of: Preview }) {
+  const { status, outcome, price, payouts, totalUsd, houseResultUsd, fromFeesUsd, fromTreasuryUsd } = shown;
+  const { toTreasuryUsd, largest } = shown;
+  return (
+    <>
+      {status === "open" && <p class="warn">The market is still open: it has not reached its closing time.</p>}
+      {price !== null && price < 0.5 && (
+        <p class="warn">
+          This is against the price: {outcomeWords(outcome)} is at {percent(price)}.
+        </p>
+      )}
+      <Facts
+        of={[
+          ["Payouts", count(payouts)],
+          ["Total", <Usd key="total" of={totalUsd} />],
+          ["House result", <Usd key="house" of={houseResultUsd} />],
+          ["From the fees", fromFeesUsd === 0 ? "" : <Usd of={fromFeesUsd} />],
+          ["From the treasury", fromTreasuryUsd === 0 ? "" : <Usd of={fromTreasuryUsd} />],
+          ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
+          [
+            "Largest payment",
+            largest && (
+              <>
+                <Usd of={largest.amountUsd} /> to <TraderLink id={largest.userId} />
+              </>
+            ),
+          ],
+        ]}
+      />
+    </>
+  );
+}
+
+function Change({ of: shown }: { of: Correction }) {
+  const { from, to, users, takenBackUsd, receivablesUsd, paidUsd, fromTreasuryUsd, toTreasuryUsd, until } = shown;
+  return (
+    <Facts
+      of={[
+        ["From", outcomeWords(from)],
+        ["To", outcomeWords(to)],
+        ["Users concerned", count(users)],
+        ["Taken back", <Usd key="back" of={takenBackUsd} />],
+        ["Owed afterwards", <Usd key="owed" of={receivablesUsd} />],
+        ["Paid", <Usd key="paid" of={paidUsd} />],
+        ["From the treasury", <Usd key="from" of={fromTreasuryUsd} />],
+        ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
+        ["Possible until", <Time key="until" at={until} />],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,106 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { count, outcomeWords, percent } from "../../format.ts";
+import { Chart } from "../../parts/chart.tsx";
+import type { Curve, Point } from "../../parts/curve.ts";
+import { TraderLink } from "../../parts/links.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Usd } from "../../parts/usd.tsx";
+import { holdersOf, type Life, tradesIn } from "./life.ts";
+import type { Market } from "./words.tsx";
+
+const MOST_HOLDERS = 100;
+
+/** The price by the hour, and by each trade where they are known. */
+export function Price({
+  history,
+  life,
+  of: market,
+}: {
+  history: WireResult<"getMarketHistory">;
+  life: Life | undefined;
+  of: Market;
+}) {
+  const hourly = history.map(({ t, yes }): Point => [Date.parse(t), yes]);
+  const trades = life ? tradesIn(life).toReversed() : [];
+  const traded = trades.map(({ ts, payload }): Point => [Date.parse(ts), Number(payload.yesPriceAfter)]);
+  // Between two trades the price holds, so each trade is a step of the curve too.
+  const steps = new Map([...hourly, ...traded]);
+  const last = hourly.at(-1);
+  if (last && market.status === "open") steps.set(Math.max(last[0], ...steps.keys()), market.yesPrice);
+  const curves: Curve[] = [{ name: "Yes", shape: "steps", points: [...steps].toSorted(([a], [b]) => a - b) }];
+  if (traded.length > 0) curves.push({ name: "Trades", shape: "dots", color: "--warn", points: [...new Map(traded)] });
+  return <Chart name="Price of Yes" curves={curves} scale={{ y: percent, covers: [0, 1] }} />;
+}
+
+/** What each outcome would cost the house, as a settlement now would pay it. */
+export function Liability({ of: previews }: { of: readonly WireResult<"previewSettlement">[] }) {
+  return (
+    <>
+      <h2>Liability by outcome</h2>
+      <Table
+        name="Liability by outcome"
+        rows={previews}
+        id={({ outcome }) => outcomeWords(outcome)}
+        empty="The market has its outcome."
+        columns={[
+          { title: "Outcome", cell: ({ outcome }) => outcomeWords(outcome) },
+          { title: "Positions paid", isNumber: true, cell: ({ payouts }) => count(payouts) },
+          { title: "Total", isNumber: true, cell: ({ totalUsd }) => <Usd of={totalUsd} /> },
+          { title: "House result", isNumber: true, cell: ({ houseResultUsd }) => <Usd of={houseResultUsd} /> },
+          { title: "From the treasury", isNumber: true, cell: ({ fromTreasuryUsd }) => <Usd of={fromTreasuryUsd} /> },
+          {
+            title: "Largest payment",
+            cell: ({ largest }) =>
+              largest && (
+                <>
+                  <Usd of={largest.amountUsd} /> to <TraderLink id={largest.userId} />
+                </>
+              ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+/** The shares on offer from the present price on, summed up to each price. */
+export function Depth({ of: { yes, no } }: { of: WireResult<"getMarketDepth"> }) {
+  const curves = [
+    { name: "Yes", shape: "steps", color: "--accent", points: summed(yes) },
+    { name: "No", shape: "steps", color: "--warn", points: summed(no) },
+  ] as const;
+  return <Chart name="Depth: shares up to a price" over="Price" curves={curves} scale={{ x: percent, y: count }} />;
+}
+
+function summed(levels: WireResult<"getMarketDepth">["yes"]): Point[] {
+  let sum = 0;
+  return levels.map(({ price, size }): Point => {
+    sum += size;
+    return [price, sum];
+  });
+}
+
+/** Positions by holder, summed from the trades. */
+export function Holders({ of: life, isEnded }: { of: Life; isEnded: boolean }) {
+  const holders = holdersOf(tradesIn(life));
+  const more = holders.length - MOST_HOLDERS;
+  return (
+    <>
+      <h2>{isEnded ? "Positions at the end" : "Positions by holder"}</h2>
+      {!life.isWhole && <p class="warn">Summed from the latest trades only: the market has too many to read here.</p>}
+      <Table
+        name="Positions"
+        rows={holders.slice(0, MOST_HOLDERS)}
+        id={({ userId }) => userId}
+        empty="No user has a position. Traders open one with a trade."
+        columns={[
+          { title: "Holder", cell: ({ userId }) => <TraderLink id={userId} /> },
+          { title: "Yes shares", isNumber: true, cell: ({ yes }) => count(yes) },
+          { title: "No shares", isNumber: true, cell: ({ no }) => count(no) },
+          { title: "Cost", isNumber: true, cell: ({ costUsd }) => <Usd of={costUsd} /> },
+        ]}
+      />
+      {more > 0 && <p class="soft">And {count(more)} more with a smaller cost.</p>}
+    </>
+  );
+}

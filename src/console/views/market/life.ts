@@ -1,0 +1,81 @@
+import type { Api, WireResult } from "../../../contract/operations.ts";
+import { type AuditContent, isOfType } from "../../../domain/audit/audit-payloads.ts";
+import { microFromDecimal, usdFromMicro } from "../../../domain/money.ts";
+
+export type Entry = WireResult<"listAudit">["entries"][number];
+
+/** The entries of the audit log about a market. */
+export interface Life {
+  /** Newest first. */
+  entries: readonly Entry[];
+  /** Whether there are no earlier ones. */
+  isWhole: boolean;
+}
+
+/** A request looks at a bounded part of the log, so a page may hold few entries. */
+const MOST_REQUESTS = 10;
+const MOST_ENTRIES = 1000;
+const PAGE = 200;
+
+/**
+ * Reads a market's entries, newest first, up to a bound.
+ * @param known what was read before; then only newer entries are read
+ */
+export async function readLife(api: Api, marketId: string, known?: Life): Promise<Life> {
+  const newest = known?.entries[0]?.seq;
+  if (known && newest !== undefined) {
+    const newer = await readPages(api, { marketId, after: newest });
+    // Too much has happened meanwhile: the newest part is read anew.
+    if (newer.isWhole) return { ...known, entries: [...newer.entries.toReversed(), ...known.entries] };
+  }
+  return readPages(api, { marketId });
+}
+
+async function readPages(api: Api, filter: { marketId: string; after?: number }): Promise<Life> {
+  const entries: Entry[] = [];
+  let cursor: string | undefined;
+  for (let request = 0; request < MOST_REQUESTS && entries.length < MOST_ENTRIES; request++) {
+    const page = await api.listAudit({ ...filter, cursor, limit: PAGE });
+    entries.push(...page.entries);
+    if (page.cursor === null) return { entries, isWhole: true };
+    cursor = page.cursor;
+  }
+  return { entries, isWhole: false };
+}
+
+export type Trade = Entry & AuditContent<"trade.executed">;
+
+/** Newest first. */
+export function tradesIn({ entries }: Life): Trade[] {
+  return entries.filter((entry): entry is Trade => isOfType(entry, "trade.executed"));
+}
+
+/** What a user has of a market. */
+export interface Holder {
+  userId: string;
+  yes: number;
+  no: number;
+  costUsd: number;
+}
+
+/** What each user bought and did not sell, the largest cost first. @param trades all of the market */
+export function holdersOf(trades: readonly Trade[]): Holder[] {
+  const sums = new Map<string, { yes: bigint; no: bigint; cost: bigint }>();
+  for (const { payload } of trades) {
+    const { userId, side, action, amount, shares, cost = "0" } = payload;
+    const sum = sums.get(userId) ?? { yes: 0n, no: 0n, cost: 0n };
+    sums.set(userId, sum);
+    const isSale = action === "sell";
+    sum[side] += (isSale ? -1n : 1n) * microFromDecimal(shares);
+    sum.cost += isSale ? -microFromDecimal(cost) : microFromDecimal(amount);
+  }
+  return [...sums]
+    .filter(([, { yes, no }]) => yes > 0n || no > 0n)
+    .toSorted(([, a], [, b]) => Number(b.cost - a.cost))
+    .map(([userId, { yes, no, cost }]) => ({
+      userId,
+      yes: usdFromMicro(yes),
+      no: usdFromMicro(no),
+      costUsd: usdFromMicro(cost),
+    }));
+}

@@ -1,0 +1,93 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Api, WireResult } from "../../../contract/operations.ts";
+import { useDesk, type ViewProps } from "../../desk.ts";
+import { useLive } from "../../live/use-live.ts";
+import { View } from "../../parts/view.tsx";
+import { Refused } from "../../refused.ts";
+import { pmctl } from "../../terminal-line.ts";
+import { Decisions, type Proposal, Standing } from "../decisions.tsx";
+import { MarketActions } from "./actions.tsx";
+import { MarketFacts } from "./facts.tsx";
+import { Depth, Holders, Liability, Price } from "./figures.tsx";
+import { type Life, readLife } from "./life.ts";
+import { Timeline } from "./timeline.tsx";
+import type { Market } from "./words.tsx";
+
+export type Preview = WireResult<"previewSettlement">;
+
+/** What the page shows; undefined is what the key may not read. */
+interface Shown {
+  market: Market;
+  history: WireResult<"getMarketHistory">;
+  depth: WireResult<"getMarketDepth"> | undefined;
+  life: Life | undefined;
+  proposals: readonly Proposal[];
+  /** What each outcome would pay; undefined once the market has one. */
+  previews: readonly Preview[] | undefined;
+}
+
+/** One market: its figures, its whole life, and what an operator can do about it. */
+export function MarketView({ id }: ViewProps) {
+  const { session, changes } = useDesk();
+  const known = useRef<Life | undefined>(undefined);
+  const live = useLive(async (api) => {
+    const shown = await readMarket(api, id, known.current);
+    known.current = shown.life;
+    return shown;
+  }, id);
+  useEffect(() => {
+    changes.watch([id]);
+    return () => changes.watch([]);
+  }, [changes, id]);
+  const market = live.value?.market;
+  return (
+    <View
+      name={market?.question ?? id}
+      live={live}
+      line={pmctl(session.tenant, "market", "show", id)}
+      tools={market && <MarketActions of={market} />}
+    >
+      {({ market: of, history, depth, life, proposals, previews }) => (
+        <>
+          {proposals.map((proposal) => (
+            <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
+              <h2>A proposal waits</h2>
+              <Standing of={proposal} />
+              <Decisions of={proposal} />
+            </section>
+          ))}
+          <MarketFacts of={of} />
+          <Price history={history} life={life} of={of} />
+          {previews && <Liability of={previews} />}
+          {depth && <Depth of={depth} />}
+          {life && <Holders of={life} isEnded={of.status === "settled"} />}
+          {life && <Timeline of={life} market={of} />}
+        </>
+      )}
+    </View>
+  );
+}
+
+async function readMarket(api: Api, id: string, known: Life | undefined): Promise<Shown> {
+  const [market, history] = await Promise.all([api.getMarket({ id }), api.getMarketHistory({ id })]);
+  const isOver = market.status === "settled";
+  const [depth, life, proposals, previews] = await Promise.all([
+    isOver ? undefined : api.getMarketDepth({ id }),
+    ifAllowed(readLife(api, id, known)),
+    ifAllowed(api.listProposals({ marketId: id, status: "pending", limit: 20 })),
+    isOver
+      ? undefined
+      : ifAllowed(Promise.all(["yes", "no", "void"].map((outcome) => api.previewSettlement({ id, outcome })))),
+  ]);
+  return { market, history, depth, life, proposals: proposals?.items ?? [], previews };
+}
+
+/** Undefined for what the key may not read, and for what a settlement in the meantime makes pointless. */
+async function ifAllowed<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Refused && ["SCOPE_REQUIRED", "MARKET_SETTLED"].includes(error.code)) return undefined;
+    throw error;
+  }
+}

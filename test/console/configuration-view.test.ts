@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { accessibilityProblems } from "../support/browser.ts";
+import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+
+let operator: Operator;
+let server: ServerProcess;
+let key: string;
+
+const done = async (...args: string[]) => {
+  const { stdout, stderr, exitCode } = await operator.run(...args);
+  expect([exitCode, stderr]).toEqual([0, expect.any(String)]);
+  return stdout;
+};
+
+beforeAll(async () => {
+  operator = await newOperator();
+  await done("init", "acme");
+  await operator.edit("acme", (text) => text.replace("maxTradeUsd: 500", "maxTradeUsd: 400"));
+  await done("apply", "acme", "--yes");
+  await operator.edit("acme", (text) => text.replace("maxTradeUsd: 400", "maxTradeUsd: 300"));
+  await done("apply", "acme", "--yes", "--reason", "Be <b>careful</b>");
+  server = await operator.serve("acme");
+  key = (await operator.secrets()).ACME_ADMIN_KEY ?? "";
+});
+afterAll(() => operator?.close());
+
+test("Configuration compares file and live value, shows each apply's changes, and goes back to one", async () => {
+  const { page, title, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
+  const field = rowOf(page, "policy.maxTradeUsd");
+  await field.waitFor();
+  expect(await title()).toBe("Configuration");
+  expect(await field.getAttribute("data-kind")).toBe("same");
+  await done("policy", "set", "-t", "acme", "maxTradeUsd=250", "--reason", "A try", "--yes");
+  await expect.poll(() => field.getAttribute("data-kind")).toBe("differs");
+  expect((await field.locator("td").allTextContents()).slice(0, 3)).toEqual(["policy.maxTradeUsd", "300", "250"]);
+  expect(await field.textContent()).toContain("admin:");
+  const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
+  expect(await applies.first().textContent()).toContain("Be <b>careful</b>");
+  await applies.first().getByRole("button", { name: "Show" }).click();
+  await applies.first().getByText("policy.maxTradeUsd: 400 → 300").waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+
+  const seq = await applies.last().getAttribute("data-id");
+  const back = applies.last().getByRole("button", { name: "Roll back" });
+  const notice = await act(page, back, "Back to the first", async (dialog) => {
+    await dialog.locator('[data-id="policy.maxTradeUsd"]').waitFor();
+    expect(await dialog.locator("[data-id]").allTextContents()).toEqual(["policy.maxTradeUsd250400"]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  expect(notice).toMatch(new RegExp(`^Went back to the apply ${seq}\\. Entry \\d+$`));
+  await expect.poll(() => applies.count()).toBe(3);
+  const [newest] = JSON.parse(await done("history", "acme", "-o", "json")) as { rollbackTo: number; reason: string }[];
+  expect(newest).toMatchObject({ rollbackTo: Number(seq), reason: "Back to the first" });
+  expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({ maxTradeUsd: 400 });
+  // The command line finds nothing left to bring back.
+  expect(JSON.parse(await done("rollback", "acme", "--to", String(seq), "--yes", "-o", "json"))).toMatchObject([
+    { changed: false },
+  ]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("a dialog whose figures are outdated changes nothing, and a freeze stops rollbacks until it is lifted", async () => {
+  const { page, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
+  const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
+  await applies.last().getByRole("button", { name: "Roll back" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("Too late");
+  await done("policy", "set", "-t", "acme", "maxTradeUsd=200", "--reason", "Meanwhile", "--yes");
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.getByRole("alert").waitFor();
+  expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({ maxTradeUsd: 200 });
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+  const freeze = page.getByRole("button", { name: "Freeze", exact: true });
+  await act(page, freeze, "Release week", (asked) => asked.getByLabel("Until").fill(tomorrow));
+  await page.getByText("Release week").waitFor();
+  await act(page, page.getByRole("button", { name: "Lift the freeze" }), "Over");
+  await page.getByText("Release week").waitFor({ state: "detached" });
+  expect(troubles(complaints).filter((each) => !each.includes("status of 400"))).toEqual([]);
+  await close();
+});

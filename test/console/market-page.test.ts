@@ -1,0 +1,141 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { accessibilityProblems } from "../support/browser.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE, resolution: { correctionHours: 24 } });
+const other = () => localApi(tenant.services.handlers, { actor: "admin:second" });
+const HOSTILE = "Will <img src=x onerror=alert(1)> open?";
+
+beforeAll(async () => {
+  await tenant.deposit("usr_1", 500);
+  for (const id of ["mkt_seen", "mkt_settled", "mkt_void"]) await openHeld(tenant, id, `${HOSTILE} ${id}`, "usr_1");
+});
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+const timeline = (page: Page) => page.getByRole("table", { name: "Timeline" });
+
+test("a market's page has its prices with trades, depth, positions, liability by outcome and its life, and keeps them current", async () => {
+  const { page, title, complaints, close } = await openConsole(tenant, { path: "/markets/mkt_seen" });
+  await page.locator(".uplot canvas").nth(1).waitFor();
+  expect(await title()).toBe(`${HOSTILE} mkt_seen`);
+  await page.getByRole("img", { name: /^Price of Yes\. Yes: last [\d.]+%.*; Trades: / }).waitFor();
+  await page.getByText("Price of Yes as a table").click();
+  const { yesPrice } = await other().getMarket({ id: "mkt_seen" });
+  const prices = page.getByRole("table", { name: "Price of Yes" });
+  expect(await prices.locator("tbody tr").first().textContent()).toContain(`${Math.round(yesPrice * 1000) / 10}%`);
+  const preview = await other().previewSettlement({ id: "mkt_seen", outcome: "yes" });
+  expect(await rowOf(page, "Yes").textContent()).toContain(`$${preview.totalUsd.toFixed(2)}`);
+  const { yes, no } = await other().getMarketDepth({ id: "mkt_seen" });
+  await page.getByText("Depth: shares up to a price as a table").click();
+  const depth = page.getByRole("table", { name: "Depth: shares up to a price" });
+  expect(await depth.locator("tbody tr").count()).toBe(new Set([...yes, ...no].map(({ price }) => price)).size);
+  expect(await rowOf(page, "usr_1").textContent()).toContain("$10.00");
+  expect(await accessibilityProblems(page)).toEqual([]);
+
+  await other().clarifyMarket({ id: "mkt_seen", text: HOSTILE_REASON.replaceAll("\u202e", "") });
+  const row = timeline(page).locator("[data-kind='market.clarified']");
+  await row.waitFor({ timeout: 5000 });
+  expect(await row.textContent()).toContain("admin:second clarified the market: ");
+  expect(await row.getByRole("link").getAttribute("href")).toBe(`/console/record/${await row.getAttribute("data-id")}`);
+  expect(await timeline(page).locator("tbody tr").count()).toBe(3);
+  await page.getByLabel("Trades too").uncheck();
+  expect(await timeline(page).locator("tbody tr").count()).toBe(2);
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("a market is suspended, resumed and clarified on its page, each on record with the reason", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/markets/mkt_seen" });
+  expect(await act(page, button(page, "Suspend"), "A rumour")).toMatch(/^Suspended: .* Entry \d+$/);
+  expect(await tenant.audit("market.suspended")).toMatchObject([
+    { actor: "admin:ops", payload: { reason: "A rumour" } },
+  ]);
+  await expect.poll(() => button(page, "Suspend").isDisabled()).toBe(true);
+  expect(await button(page, "Suspend").getAttribute("title")).toBe("The market is suspended.");
+  expect(await act(page, button(page, "Resume"), "It was false")).toMatch(/^Resumed: /);
+  const notice = await act(page, button(page, "Clarify"), "Users asked", async (dialog) => {
+    await dialog.getByRole("textbox", { name: "What the rules mean" }).fill("Dew is no rain.");
+    expect(await dialog.locator("code").textContent()).toMatch(
+      /^pmctl market clarify mkt_seen --text 'Dew is no rain.'/,
+    );
+  });
+  expect(notice).toMatch(/^Clarified: /);
+  await page.getByRole("listitem").filter({ hasText: "Dew is no rain." }).waitFor();
+  await close();
+});
+
+test("settling shows what it pays and is bound to it: a trade in between changes nothing, and the new figures are asked again", async () => {
+  const { page, complaints, close } = await openConsole(tenant, { path: "/markets/mkt_settled" });
+  const before = await other().previewSettlement({ id: "mkt_settled", outcome: "yes" });
+  await button(page, "Settle").click();
+  const dialog = page.getByRole("dialog", { name: `Settle: ${HOSTILE} mkt_settled` });
+  await dialog.getByRole("radio", { name: "Yes", exact: true }).check();
+  await dialog
+    .getByText(`$${before.totalUsd.toFixed(2)}`)
+    .first()
+    .waitFor();
+  expect(await dialog.locator("dt").allTextContents()).toEqual(
+    expect.arrayContaining(["Payouts", "Total", "House result"]),
+  );
+  expect(await dialog.locator("code").textContent()).toContain(
+    `--outcome yes --expect-payouts 1 --expect-total ${before.totalUsd}`,
+  );
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");
+  const order = { marketId: "mkt_settled", traderId: "usr_1", side: "yes", amountMicro: 5_000_000n } as const;
+  await tenant.services.sequencer.submit({
+    command: { type: "placeTrade", id: "trd_between", ...order, claimedJurisdiction: undefined },
+    actor: "user:usr_1",
+  });
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.getByRole("alert").waitFor();
+  expect(await tenant.audit("market.settled")).toEqual([]);
+  const after = await other().previewSettlement({ id: "mkt_settled", outcome: "yes" });
+  await dialog
+    .getByText(`$${after.totalUsd.toFixed(2)}`)
+    .first()
+    .waitFor();
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.locator("main > [role=status]").textContent()).toMatch(
+    /^Settled as Yes: .* 1 position paid\. Entry/,
+  );
+  expect(await tenant.audit("market.settled")).toMatchObject([{ payload: { outcome: "yes", reason: "It opened" } }]);
+  await expect.poll(() => button(page, "Settle").isDisabled()).toBe(true);
+
+  const notice = await act(page, button(page, "Correct"), "Half of it opened", async (correcting) => {
+    await correcting.getByRole("radio", { name: "A fraction" }).check();
+    await correcting.getByLabel("What a Yes share is paid").fill("0.5");
+    await correcting.getByText("Taken back").waitFor();
+  });
+  expect(notice).toMatch(/^Corrected from Yes to Yes at 0.5: .* 1 user concerned\./);
+  expect(await tenant.audit("market.corrected")).toMatchObject([{ payload: { outcome: { yes: "0.5" } } }]);
+  expect(troubles(complaints).filter((each) => !each.includes("status of 400"))).toEqual([]);
+  await close();
+});
+
+test("voiding shows what goes back and states the most that the treasury adds; an unknown market is told", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/markets/mkt_void" });
+  const { totalUsd } = await other().previewSettlement({ id: "mkt_void", outcome: "void" });
+  const notice = await act(page, button(page, "Void"), "It was never built", async (dialog) => {
+    await dialog
+      .getByText(`$${totalUsd.toFixed(2)}`)
+      .first()
+      .waitFor();
+    expect(await dialog.locator("code").textContent()).toContain("--max-treasury 0");
+  });
+  expect(notice).toMatch(/^Voided: .* 1 position got back \$10\.00\./);
+  expect(await tenant.audit("market.voided")).toMatchObject([{ payload: { reason: "It was never built" } }]);
+  await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_none`);
+  await page
+    .getByRole("alert")
+    .filter({ hasText: /not found/i })
+    .waitFor();
+  await close();
+});
