@@ -129,7 +129,7 @@ describe("refused sign-ins", () => {
     expect(answers.filter(([status]) => status === 429).length).toBeGreaterThanOrEqual(25);
   });
 
-  test("an unknown, an expired and a public key are told apart by code, and stand in the security log with the route", async () => {
+  test("an unknown, an expired and a public key differ by their code, and the security log has them with the route", async () => {
     const client = new Stranger();
     expect(await client.tries("sk_unknown")).toEqual(WRONG);
     expect(await client.tries(EXPIRED_KEY)).toEqual(WRONG);
