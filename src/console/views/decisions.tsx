@@ -1,4 +1,5 @@
-import { proposalWaitsFor, proposedWork } from "../../client/inbox/waiting.ts";
+import { proposedWork } from "../../client/inbox/proposed.ts";
+import { proposalWaitsFor } from "../../client/inbox/waiting.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
