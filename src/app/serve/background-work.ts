@@ -49,7 +49,7 @@ export function startProposalWork({ services, leases, log }: Pick<Serving, "serv
   );
 }
 
-/** Tells of a refused proposal once for each reason, however often it is tried. */
+/** Reports a refused proposal once for each reason, however often it is tried. */
 export function refusedOnce(tell: (text: string) => void): (proposal: { id: string }, fault: Fault) => void {
   const last = new Map<string, string>();
   return ({ id }, { code, message }) => {
