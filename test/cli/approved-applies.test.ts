@@ -67,7 +67,7 @@ test("commands that become proposals print them and exit with 0", async () => {
     ).stdout,
   );
   for (const line of [
-    `market settle ${market.id} --outcome yes --yes --early --reason r`,
+    `market settle ${market.id} --outcome yes --yes --early --reason r --evidence page-3`,
     "funding credit --user ann --amount 500 --new-user --yes --reason r",
     "policy set maxTradeUsd=100000 --yes --accept-loosening --reason r",
     "key create second --type admin",
@@ -82,6 +82,8 @@ test("commands that become proposals print them and exit with 0", async () => {
     expect.arrayContaining(["market.proposed", "proposal"]),
   );
   expect((await run("reconcile -o json")).exitCode).toBe(0);
+  const [settlement] = JSON.parse((await run("proposal list --kind settle -o json")).stdout);
+  expect(settlement.evidence).toBe("page-3");
   const table = await run("proposal list -o table");
   expect(table.stdout).toContain("settle");
 });
