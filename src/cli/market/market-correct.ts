@@ -25,21 +25,30 @@ export interface CorrectOptions extends EndFlags, TreasuryFlag {
   outcome: Corrected["outcome"];
 }
 
+const CORRECTION_NOTE = `
+A settlement can be corrected for resolution.correctionHours of the tenant file
+after it: by default 0, so never.
+`;
+
 export const marketCorrect = endCommand<Omit<CorrectOptions, "id">>({
   verb: "correct",
   summary: "give a settled market another outcome; users pay back or get the difference; traders read --reason",
   operation: "correctMarket",
   subject: "A correction",
   offered: marketsIn("settled"),
+  note: CORRECTION_NOTE,
   takes: (command) =>
     treasuryOption(
       command
         .addOption(
-          new Option("--outcome <outcome>", "the right outcome: yes, no, void, yes=0.4")
+          new Option(
+            "--outcome <outcome>",
+            "the right outcome: yes, no, void; or what a YES share is paid, and NO the rest of 1: yes=0.4",
+          )
             .argParser(marketOutcome)
             .makeOptionMandatory(),
         )
-        .option("--preview", "only show who would pay back and get how much"),
+        .option("--preview", "only show who would pay back and get how much; needs no --reason"),
       "what it takes",
     ),
   run: runMarketCorrect,

@@ -21,19 +21,21 @@ export interface SettleOptions extends EndFlags, ExpectFlags {
 
 export const marketSettle = endCommand<Omit<SettleOptions, "id">>({
   verb: "settle",
-  summary:
-    "pay the positions of the outcome; final, or a proposal, or correctable, as `resolution` says; --reason says what decides it",
+  summary: "pay the positions of the outcome; --reason says what decides it",
   operation: "settleMarket",
   subject: "A settlement",
   takes: (command) =>
     expectOptions(
       command
         .addOption(
-          new Option("--outcome <outcome>", "the side that wins, or what a YES share is paid: yes, no, yes=0.4")
+          new Option(
+            "--outcome <outcome>",
+            "the side that wins: yes, no; or what a YES share is paid, and NO the rest of 1: yes=0.4",
+          )
             .argParser(settledOutcome)
             .makeOptionMandatory(),
         )
-        .option("--preview", "only show what would be paid"),
+        .option("--preview", "only show what would be paid; needs no --reason"),
       "positions",
     ).option("--early", "with --yes: settle before the market closes, or against its price"),
   run: runMarketSettle,

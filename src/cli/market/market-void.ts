@@ -27,13 +27,15 @@ export interface VoidOptions extends EndFlags, ExpectFlags, TreasuryFlag {
 
 export const marketVoid = endCommand<Omit<VoidOptions, "id">>({
   verb: "void",
-  summary:
-    "give open positions back what they cost; final, or a proposal, or correctable, as `resolution` says; traders read --reason",
+  summary: "give open positions back what they cost; traders read --reason",
   operation: "voidMarket",
   subject: "A void",
   takes: (command) =>
     treasuryOption(
-      expectOptions(command.option("--preview", "only show what would be paid back, and from where"), "positions"),
+      expectOptions(
+        command.option("--preview", "only show what would be paid back, and from where; needs no --reason"),
+        "positions",
+      ),
       "0, or what you confirm",
     ),
   run: runMarketVoid,
