@@ -90,7 +90,7 @@ describe("what a person is shown who decides about a proposal", () => {
     expect(taken).toContain("taken back");
   });
 
-  test("whoever settles learns before that it becomes a proposal, and what it waits for", async () => {
+  test("a person who settles learns before that it becomes a proposal, and what it waits for", async () => {
     const { id } = await traded({ category: "slow" });
     const io = testIo({ format: "table", color: false, terminal: 100, answers: ["no"] });
     await expect(runMarketSettle({ id, outcome: "yes", reason: REASON }, ann(), io)).rejects.toThrow();
