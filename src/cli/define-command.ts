@@ -35,7 +35,7 @@ interface Call<Id extends OperationId, Options extends object> {
   /** Refuses a user of {@link onBehalfOf} whom the tenant has never seen. */
   ofKnownUser?: true;
   /** The question before the operation is called; `--yes` answers it in advance. */
-  asks?: (input: WireInput<Id>, api: Api) => Promise<string>;
+  asks?: (input: WireInput<Id>, api: Api, io: Io) => Promise<string>;
 }
 
 /** How an answer is printed: as a record of its fields, as a table of its rows, or as a view made from it. */
@@ -123,7 +123,7 @@ function tied<Id extends OperationId, Options extends object>(
   work: (input: WireInput<Id>, api: Api, io: Io) => Promise<void>,
 ): DefinedCommand<Id> {
   async function run(given: WireInput<Id>, api: Api, io: Io, ask = false): Promise<void> {
-    if (ask && asks && !(await io.prompts.confirm(await asks(given, api)))) throw declined();
+    if (ask && asks && !(await io.prompts.confirm(await asks(given, api, io)))) throw declined();
     await work(given, api, io);
   }
 

@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import type { ViewProps } from "./desk.ts";
 import type { Place } from "./router.ts";
 import { ConfigurationView } from "./views/configuration.tsx";
+import { FundsView } from "./views/funds.tsx";
 import { MarketView } from "./views/market/market.tsx";
 import { MarketsView } from "./views/markets.tsx";
 import { OracleView } from "./views/oracle.tsx";
@@ -33,6 +34,7 @@ export const VIEWS: readonly ViewEntry[] = [
   { name: "Markets", path: "/markets", key: "m", view: MarketsView, one: MarketView },
   { name: "Risk", path: "/risk", key: "r", view: RiskView },
   { name: "Traders", path: "/traders", key: "u", view: TradersView, one: TraderView },
+  { name: "Funds", path: "/funds", key: "f", view: FundsView },
   { name: "Oracle", path: "/oracle", key: "p", view: OracleView },
   { name: "Configuration", path: "/configuration", key: "c", view: ConfigurationView },
   { name: "Record", path: "/record", key: "a", view: RecordView, one: EntryView },

@@ -1,4 +1,5 @@
 import { type AuditContent, parsedContent } from "../domain/audit/audit-payloads.ts";
+import { isMapping } from "../domain/json/mapping.ts";
 import type { Reader } from "../engine/draft.ts";
 import { RowMap, type RowWrite } from "../engine/row-map.ts";
 import type { Position, Table, Tables } from "../engine/rows.ts";
@@ -118,4 +119,25 @@ export class LoggedRows implements Reader {
     this.#held.set(marketId, held);
     return held;
   }
+}
+
+/** The parsed payload; an empty object for text that is not a JSON object. */
+export function parsed(payloadText: string): object {
+  try {
+    const payload: unknown = JSON.parse(payloadText);
+    return isMapping(payload) ? payload : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The parts of `auditLines`, without an array for each: the payload is last and contains no newline. */
+export function partsOf(lines: string): { ts: string; type: string; actor: string; payloadText: string } {
+  const seqAt = lines.indexOf("\n") + 1;
+  const tsAt = lines.indexOf("\n", seqAt) + 1;
+  const typeAt = lines.indexOf("\n", tsAt) + 1;
+  const actorAt = lines.indexOf("\n", typeAt) + 1;
+  const payloadAt = lines.indexOf("\n", actorAt) + 1;
+  const [ts, type] = [lines.slice(tsAt, typeAt - 1), lines.slice(typeAt, actorAt - 1)];
+  return { ts, type, actor: lines.slice(actorAt, payloadAt - 1), payloadText: lines.slice(payloadAt) };
 }

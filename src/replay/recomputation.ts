@@ -13,13 +13,13 @@ import { TREASURY } from "../domain/accounts.ts";
 import type { ChainPoint } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads, AuditType } from "../domain/audit/audit-payloads.ts";
 import { GENESIS, type SealedLines } from "../domain/audit/chain-walk.ts";
-import { isMapping } from "../domain/json/mapping.ts";
 import { decimalFromMicro, microFromDecimal } from "../domain/money.ts";
 import { applyEntry } from "./fold.ts";
 import { applyCapital } from "./fold-configuration.ts";
-import { type LoggedEntry, LoggedRows, loggedEntry, type RowsPart } from "./logged-rows.ts";
+import { type LoggedEntry, LoggedRows, loggedEntry, parsed, partsOf, type RowsPart } from "./logged-rows.ts";
 import type { Problem } from "./problem.ts";
 import { recompute } from "./recompute.ts";
+import { executedCredit, type OperatorCredit, unexecutedCredit } from "./recompute-approvals.ts";
 
 /** An entry with content that the engine would not have decided. */
 export interface Finding extends Problem {
@@ -66,6 +66,7 @@ interface Place {
   running: { range: bigint; lines: string[] } | undefined;
   unfunded: (Finding & { ts: number }) | undefined;
   settled: { marketId: string; status: string } | undefined;
+  credited: (Pick<Finding, "seq" | "type"> & { credit: OperatorCredit; at: number }) | undefined;
 }
 
 /** A log recomputed up to an entry. */
@@ -86,6 +87,8 @@ export class Recomputation {
   #unfunded: Place["unfunded"];
   /** The state found by the last settlement, for the evidence that follows it. */
   #settled: Place["settled"];
+  /** The credit by an operator that the last entry is; undefined for another entry. */
+  #credited: Place["credited"];
 
   /** The last entry taken. */
   get end(): ChainPoint {
@@ -132,6 +135,7 @@ export class Recomputation {
     this.#followCommit(place, entry);
     this.#followPayments(place, entry);
     this.#followMoves(place, entry);
+    this.#followCredits(place, entry);
     if (type === "market.settled" || type === "market.voided") {
       const { marketId } = entry.payload;
       this.#settled = { marketId, status: this.rows.get("marketState", marketId)?.status ?? "" };
@@ -170,6 +174,21 @@ export class Recomputation {
     const problem = { about: id, what: "moved by an operator", recorded: "once", recomputed: "before" };
     if (this.#byHand.has(id)) this.#find(place, problem);
     this.#byHand.add(id);
+  }
+
+  /** One commit has a credit for which others are needed, and after it the execution of its proposal. */
+  #followCredits(place: Pick<Finding, "seq" | "type">, { type, payload, at }: LoggedEntry): void {
+    const last = this.#credited;
+    this.#credited = undefined;
+    if (type === "proposal.executed" && payload.kind === "credit") {
+      const credit = last?.at === at ? last.credit : undefined;
+      for (const problem of executedCredit(this.rows, payload.proposalId, credit)) this.#find(place, problem);
+    } else if (last) {
+      const { credit, at: creditedAt, ...of } = last;
+      for (const problem of unexecutedCredit(this.rows, credit, creditedAt)) this.#find(of, problem);
+    }
+    if (type === "wallet.credited" && payload.creditId !== undefined)
+      this.#credited = { ...place, credit: payload, at };
   }
 
   /** A payment is credited once to one user, and at most the credited amount is taken back. */
@@ -216,7 +235,18 @@ export class Recomputation {
     for (const id of this.#byHand) yield ["byHand", id];
     for (const [range, digest] of this.#trades) yield ["digest", range, digest];
     const [at, end, findings] = [this.at, this.#end, this.#findings];
-    yield ["place", { at, end, findings, running: this.#running, unfunded: this.#unfunded, settled: this.#settled }];
+    yield [
+      "place",
+      {
+        at,
+        end,
+        findings,
+        running: this.#running,
+        unfunded: this.#unfunded,
+        settled: this.#settled,
+        credited: this.#credited,
+      },
+    ];
   }
 
   restore(part: RecomputationPart): void {
@@ -231,10 +261,10 @@ export class Recomputation {
         this.#trades.set(part[1], part[2]);
         break;
       case "place": {
-        const { at, end, findings, running, unfunded, settled } = part[1];
+        const { at, end, findings, running, unfunded, settled, credited } = part[1];
         this.at = at;
         [this.#end, this.#findings, this.#running] = [end, findings, running];
-        [this.#unfunded, this.#settled] = [unfunded, settled];
+        [this.#unfunded, this.#settled, this.#credited] = [unfunded, settled, credited];
         break;
       }
       default:
@@ -245,27 +275,6 @@ export class Recomputation {
 
 function digestOf(lines: readonly string[]): string {
   return createHash("sha256").update(lines.join("\n")).digest("hex");
-}
-
-/** The parsed payload; an empty object for text that is not a JSON object. */
-function parsed(payloadText: string): object {
-  try {
-    const payload: unknown = JSON.parse(payloadText);
-    return isMapping(payload) ? payload : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The parts of `auditLines`, without an array for each: the payload is last and contains no newline. */
-function partsOf(lines: string): { ts: string; type: string; actor: string; payloadText: string } {
-  const seqAt = lines.indexOf("\n") + 1;
-  const tsAt = lines.indexOf("\n", seqAt) + 1;
-  const typeAt = lines.indexOf("\n", tsAt) + 1;
-  const actorAt = lines.indexOf("\n", typeAt) + 1;
-  const payloadAt = lines.indexOf("\n", actorAt) + 1;
-  const [ts, type] = [lines.slice(tsAt, typeAt - 1), lines.slice(typeAt, actorAt - 1)];
-  return { ts, type, actor: lines.slice(actorAt, payloadAt - 1), payloadText: lines.slice(payloadAt) };
 }
 
 /** The row of a trade and its tag in one line, as `queries/reconcile/trades.ts` writes it of the tables. */

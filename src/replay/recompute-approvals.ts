@@ -2,7 +2,7 @@ import { SYSTEM_ACTOR } from "../domain/audit/actors.ts";
 import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { type Outcome, outcomeOnRecord } from "../domain/market/outcome.ts";
-import { microFromDecimal } from "../domain/money.ts";
+import { decimalFromMicro, microFromDecimal, microFromUsd } from "../domain/money.ts";
 import { type Rules, rulesOf, type Terms, termsOfEnd } from "../domain/policy/approvals.ts";
 import type { ProposalKind } from "../domain/policy/proposal.ts";
 import { HOUR_MS } from "../domain/time/units.ts";
@@ -68,9 +68,10 @@ function ungovernedProblems(
   const waiting = waitingProposal(rows, subject);
   const isWanted = terms !== undefined && (terms.holdHours > 0 || terms.approvals > 1);
   if (!isWanted && !waiting) return [];
-  const isAgreed = waiting && at >= waiting.finalAt && waiting.approvals.length >= waiting.approvalsNeeded;
   const said = ({ kind, outcome }: Pick<Proposal, "kind" | "outcome">) => `${kind} ${textOf(outcome)}`;
-  return differing(subject, { "agreed to": [said(does), isAgreed ? said(waiting) : "nothing"] });
+  return differing(subject, {
+    "agreed to": [said(does), waiting && isAgreed(waiting, at) ? said(waiting) : "nothing"],
+  });
 }
 
 /** As above, for a market. */
@@ -93,6 +94,49 @@ export function ungovernedPayout(
   const [subject, does] = [withdrawalSubject(withdrawalId), { kind: "withdraw", outcome: null } as const];
   return ungovernedProblems(rows, { subject, does, terms }, at);
 }
+
+/** A credit by an operator. */
+export type OperatorCredit = AuditPayloads["wallet.credited"];
+
+/** As above, for an operator's credit: a proposal to credit that user with that amount. */
+export function ungovernedCredit(rows: LoggedRows, credit: OperatorCredit, at: number): Problem[] {
+  if (!needsOthers(rows, credit)) return [];
+  for (const [, proposal] of rows.of("proposal"))
+    if (proposal.status === "pending" && isAgreed(proposal, at) && creditOf(proposal) === textOfCredit(credit))
+      return [];
+  return differing(`credit:${credit.creditId}`, { "agreed to": [textOfCredit(credit), "nothing"] });
+}
+
+/** A credit that needs others is followed by the execution of its proposal, so that what was agreed to is paid once. */
+export function unexecutedCredit(rows: LoggedRows, credit: OperatorCredit, at: number): Problem[] {
+  // Without an agreement, the credit itself was found.
+  if (!needsOthers(rows, credit) || ungovernedCredit(rows, credit, at).length > 0) return [];
+  return differing(`credit:${credit.creditId}`, { "executes its proposal": ["false", "true"] });
+}
+
+/** The execution of a proposal to credit follows the credit. */
+export function executedCredit(rows: LoggedRows, proposalId: string, credit: OperatorCredit | undefined): Problem[] {
+  const known = rows.get("proposal", proposalId);
+  const isSame = credit !== undefined && known !== undefined && textOfCredit(credit) === creditOf(known);
+  return differing(proposalId, { "carried out with it": ["true", String(isSame)] });
+}
+
+function needsOthers(rows: LoggedRows, { amount }: OperatorCredit): boolean {
+  const rules = rulesOf(rows.get("tenant", SINGLE) ?? { document: "" });
+  return (termsAbove(rules.approvals.credit, microFromDecimal(amount))?.approvals ?? 1) > 1;
+}
+
+const textOfCredit = ({ userId, amount }: OperatorCredit) => `credit ${amount} to ${userId}`;
+
+/** What a proposal would credit, by its request; undefined for another kind. */
+function creditOf({ kind, request }: Proposal): string | undefined {
+  if (kind !== "credit") return undefined;
+  const { id, amount } = JSON.parse(request) as { id: string; amount: number };
+  return `credit ${decimalFromMicro(microFromUsd(amount) ?? 0n)} to ${id}`;
+}
+
+const isAgreed = ({ finalAt, approvals, approvalsNeeded }: Proposal, at: number): boolean =>
+  at >= finalAt && approvals.length >= approvalsNeeded;
 
 /** Of one subject, at most one proposal waits, on the terms in force for its market. */
 function creationProblems(

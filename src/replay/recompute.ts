@@ -17,7 +17,7 @@ import { positionKey, SINGLE, type Withdrawal } from "../engine/rows.ts";
 import { MAX_AHEAD_MS, newTrader } from "../engine/traders.ts";
 import type { LoggedEntry, LoggedRows } from "./logged-rows.ts";
 import { differing, type Problem } from "./problem.ts";
-import { proposalProblems, ungovernedPayout } from "./recompute-approvals.ts";
+import { proposalProblems, ungovernedCredit, ungovernedPayout } from "./recompute-approvals.ts";
 import { correctionProblems, settlementProblems, voidProblems } from "./recompute-ends.ts";
 
 type PayloadOf<T extends keyof AuditPayloads> = AuditPayloads[T];
@@ -58,7 +58,10 @@ export function recompute(rows: LoggedRows, entry: LoggedEntry): Problem[] {
     case "oracle.resolved":
       return resolutionProblems(rows, payload, at);
     case "wallet.credited":
-      return creditProblems(rows, payload);
+      return [
+        ...creditProblems(rows, payload),
+        ...(payload.creditId === undefined ? [] : ungovernedCredit(rows, payload, at)),
+      ];
     case "wallet.debited":
       return debitProblems(rows, payload);
     case "withdrawal.approved":

@@ -26,7 +26,10 @@ test("the first apply needs no other actor, a later one does, and weaker rules l
   expect(refused.stderr).toContain("2 actors");
   const saved = await run("apply plan.json --yes");
   expect(saved.exitCode).toBe(3);
-  expect((await run("approve plan.json --yes -o json")).exitCode).toBe(0);
+  const approved = await run("approve plan.json --yes -o json");
+  expect(approved.exitCode).toBe(0);
+  // Who agrees sees to what.
+  expect(approved.stderr).toMatch(/remove approvals\.apply: .*LOOSENS/);
   // The same actor counts once.
   expect((await run("apply plan.json --yes")).exitCode).toBe(3);
 });

@@ -21,7 +21,7 @@ const timeline = (page: Page) => page.getByRole("table", { name: "Timeline" });
 
 test("a market's page has its prices with trades, depth, positions, liability by outcome and its life, and keeps them current", async () => {
   const { page, title, complaints, close } = await openConsole(tenant, { path: "/markets/mkt_seen" });
-  await page.locator(".uplot canvas").waitFor();
+  await page.locator(".uplot canvas").nth(1).waitFor();
   expect(await title()).toBe(`${HOSTILE} mkt_seen`);
   await page.getByRole("img", { name: /^Price of Yes\. Yes: last [\d.]+%.*; Trades: / }).waitFor();
   await page.getByText("Price of Yes as a table").click();
@@ -30,14 +30,17 @@ test("a market's page has its prices with trades, depth, positions, liability by
   expect(await prices.locator("tbody tr").first().textContent()).toContain(`${Math.round(yesPrice * 1000) / 10}%`);
   const preview = await other().previewSettlement({ id: "mkt_seen", outcome: "yes" });
   expect(await rowOf(page, "Yes").textContent()).toContain(`$${preview.totalUsd.toFixed(2)}`);
-  const { yes } = await other().getMarketDepth({ id: "mkt_seen" });
-  expect(await page.getByRole("table", { name: "Depth" }).locator("[data-id^=Yes]").count()).toBe(yes.length);
+  const { yes, no } = await other().getMarketDepth({ id: "mkt_seen" });
+  await page.getByText("Depth: shares up to a price as a table").click();
+  const depth = page.getByRole("table", { name: "Depth: shares up to a price" });
+  expect(await depth.locator("tbody tr").count()).toBe(new Set([...yes, ...no].map(({ price }) => price)).size);
   expect(await rowOf(page, "usr_1").textContent()).toContain("$10.00");
   expect(await accessibilityProblems(page)).toEqual([]);
 
   await other().clarifyMarket({ id: "mkt_seen", text: HOSTILE_REASON.replaceAll("\u202e", "") });
   const row = timeline(page).locator("[data-kind='market.clarified']");
   await row.waitFor({ timeout: 5000 });
+  expect(await row.textContent()).toContain("admin:second clarified the market: ");
   expect(await row.getByRole("link").getAttribute("href")).toBe(`/console/record/${await row.getAttribute("data-id")}`);
   expect(await timeline(page).locator("tbody tr").count()).toBe(3);
   await page.getByLabel("Trades too").uncheck();

@@ -4,7 +4,7 @@ import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 const operator = () => localApi(tenant.services.handlers, { actor: "admin:second" });
@@ -57,4 +57,53 @@ test("markets of every status are listed, searched and filtered in the address, 
   await expect.poll(ids).toEqual(["mkt_done"]);
   expect(troubles(complaints)).toEqual([]);
   await close();
+});
+
+test("a market is created with a preview of its cost and curve, at the liquidity that was shown; a key without the scope cannot", async () => {
+  const { page, complaints, close } = await openConsole(tenant, { path: "/markets" });
+  const { liquidityUsd } = await operator().getConfig({});
+  const create = page.getByRole("button", { name: "Create market" });
+  const notice = await act(page, create, "Traders asked", async (dialog) => {
+    expect(await dialog.getAttribute("aria-labelledby")).not.toBeNull();
+    await dialog.getByLabel("Question").fill("Will it hail?");
+    await dialog.getByLabel("Category").fill("weather");
+    await dialog.getByRole("radio", { name: /^lmsr/ }).check();
+    await dialog.getByLabel("First price of Yes").fill("0.25");
+    await dialog.getByText("Yes 25%, No 75%").waitFor();
+    const cost = dialog.locator("dd").first();
+    await expect.poll(() => cost.textContent()).toContain(liquidityUsd.toLocaleString("en-US"));
+    await dialog.locator(".uplot canvas").waitFor();
+    await dialog.getByLabel("Liquidity in USD").fill("50");
+    await expect.poll(() => cost.textContent()).toBe("$50.00");
+    await dialog.getByLabel("Trading ends").fill("2030-01-31T19:00");
+    await dialog.getByLabel("Decided by").fill("The weather service");
+    expect(await dialog.locator("code").textContent()).toContain(
+      "pmctl market create --question 'Will it hail?' --category weather --kind lmsr --p0 0.25 --close-at 2030-01-31T18:00:00.000Z",
+    );
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  expect(notice).toMatch(/^Created the market\. .* Entry \d+$/);
+  expect((await tenant.audit("market.created")).at(-1)).toMatchObject({
+    actor: "admin:ops",
+    payload: { question: "Will it hail?", kind: "lmsr", p0: "0.25", liquidity: "50", reason: "Traders asked" },
+  });
+  await page.getByRole("link", { name: "Will it hail?" }).waitFor({ timeout: 5000 });
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+
+  const { key } = (await operator().createKey({ name: "reader", type: "admin", scopes: ["read"] })) as { key: string };
+  const reader = await openConsole(tenant, { path: "/markets", key });
+  const button = reader.page.getByRole("button", { name: "Create market" });
+  await button.waitFor();
+  expect(await button.isDisabled()).toBe(true);
+  expect(await button.getAttribute("title")).toBe("Your key lacks the scope markets.");
+  await reader.page.getByRole("link", { name: "Will it snow?" }).click();
+  for (const name of ["Suspend", "Settle", "Void"]) {
+    const refused = reader.page.getByRole("button", { name });
+    await refused.waitFor();
+    expect(await refused.isDisabled()).toBe(true);
+  }
+  expect(await reader.page.getByRole("button", { name: "Settle" }).getAttribute("title")).toContain("scope settle");
+  expect(troubles(reader.complaints)).toEqual([]);
+  await reader.close();
 });

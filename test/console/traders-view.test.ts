@@ -118,6 +118,9 @@ test("a trader is restricted, released and credited; a credit holds only for the
 
 test("without the scopes the buttons are disabled and name what is missing", async () => {
   const { key } = await operator().createKey({ name: "reader", type: "admin", scopes: ["read"] });
+  // The server reads its copy of the keys again after a while.
+  const known = async () => (await fetch(`${tenant.url}/v1/users`, { headers: { "x-api-key": key ?? "" } })).status;
+  await expect.poll(known, { timeout: 10_000 }).toBe(200);
   const { page, close } = await openConsole(tenant, { path: "/traders/usr_ann", key: key ?? "" });
   for (const [name, scope] of [
     ["Restrict", "users"],

@@ -69,6 +69,26 @@ test("a user with a position objects with a reason, once; the words of a refusal
   await second.close();
 });
 
+test("a portfolio says that a market is paused since before it was opened, and offers no sale in it", async () => {
+  const { frame, complaints, close } = await stage.open({ view: "portfolio", token: await userToken() });
+  await frame.locator(".is-live").waitFor();
+  const row = frame.locator(".rows li").filter({ has: frame.locator('[data-market="mkt_bad"]') });
+  await row.getByText("paused").waitFor();
+  expect(await row.locator("[data-pm=position]").innerText()).toContain("if it could be sold now");
+  expect(await row.locator("[data-pm=sell]").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test("on a narrow screen what is proposed stands above the curve", async () => {
+  const narrow = { viewport: { width: 320, height: 900 } };
+  const { frame, close } = await stage.open({ view: "market", marketId: "mkt_bad", autoHeight: true }, narrow);
+  await part(frame, "proposal").waitFor();
+  const top = (selector: string) => frame.locator(selector).evaluate((one) => one.getBoundingClientRect().top);
+  expect(await top("[data-pm=proposal]")).toBeLessThan(await top(".chart"));
+  await close();
+});
+
 test("a reader without a position sees the proposal and no form; reasons are only ever text", async () => {
   for (const token of [null, await userToken({ sub: "usr_2" })]) {
     const { frame, complaints, close } = await stage.open({ view: "market", marketId: "mkt_bad", token });

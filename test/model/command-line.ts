@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { End } from "./model-ends.ts";
+import { Departure } from "./record.ts";
 import type { Prepared } from "./requests.ts";
 import type { Call, Wish } from "./steps.ts";
 
@@ -119,4 +120,13 @@ export function wordsOf({ request }: Prepared, { wish, door }: Call): string[] {
 export function asCommand(prepared: Prepared, { door }: Call): Prepared {
   const { claimed: _, idempotencyKey: __, ...request } = prepared.request;
   return { ...prepared, request: { ...request, key: "ops", actor: door === "db" ? SHELL_ACTOR : "admin:ops" } };
+}
+
+/** What a command printed. */
+export function parse(stdout: string): Record<string, unknown> {
+  try {
+    return JSON.parse(stdout) as Record<string, unknown>;
+  } catch {
+    throw new Departure(`no JSON on stdout: ${stdout}`);
+  }
 }

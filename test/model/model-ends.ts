@@ -81,10 +81,10 @@ function isEnd(value: unknown): value is End {
   return part !== undefined && part > 0n && part < ONE;
 }
 
-const isReason = (value: unknown) => typeof value === "string" && value.length >= 1 && value.length <= 500;
+export const isReason = (value: unknown) => typeof value === "string" && value.length >= 1 && value.length <= 500;
 
 /** As an entry of the log says it: a fraction is text there. */
-const onRecord = (end: End) => (typeof end === "string" ? end : { yes: String(end.yes) });
+export const onRecord = (end: End) => (typeof end === "string" ? end : { yes: String(end.yes) });
 const sameEnd = (a: End, b: End) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Undefined for what cannot be read. */

@@ -1,5 +1,6 @@
 import { anyId, Between } from "./match.ts";
 import { decimal, microOf, ONE, smaller, usd } from "./model-numbers.ts";
+import { rejecting, waitingFor } from "./model-proposals.ts";
 import {
   amountOf,
   type ExpectedEntry,
@@ -38,7 +39,7 @@ export function judgeWithdrawal(state: State, { body, user = "", actor, during }
   return [{ answer, commit }];
 }
 
-/** Approving sends the money out, rejecting gives it back. The same decision again changes nothing. */
+/** Approving sends the money out, rejecting gives it back, and ends a proposal to send it. The same again changes nothing. */
 export function judgeDecision(state: State, { operation, params, actor }: Request): Outcome[] {
   const withdrawal = state.withdrawals.find(({ id }) => id === params.id);
   if (!withdrawal) return refuse("NOT_FOUND");
@@ -57,7 +58,12 @@ export function judgeDecision(state: State, { operation, params, actor }: Reques
     }
     const owner = state.users[user];
     if (owner) owner.balance += amount;
-    return [moved(state, { type, user, amount, about: { withdrawalId: id } }, actor)];
+    const waiting = waitingFor(state, `withdrawal:${id}`);
+    const reason = "The withdrawal was rejected";
+    return [
+      moved(state, { type, user, amount, about: { withdrawalId: id } }, actor),
+      ...(waiting ? rejecting(waiting, { actor, reason, at: null }) : []),
+    ];
   };
   return [{ answer, commit }];
 }

@@ -1,6 +1,7 @@
 import { anyId, Between } from "./match.ts";
 import { openMaker, priceOf, type Side, yesPrice } from "./model-makers.ts";
 import { decimal, ONE, sum } from "./model-numbers.ts";
+import { waitingFor } from "./model-proposals.ts";
 import {
   amountOf,
   type Market,
@@ -67,7 +68,7 @@ export function judgeCreation(state: State, { body, actor, during }: Request): O
   ];
 }
 
-/** From open only; suspending or resuming again changes nothing. */
+/** From open only; suspending or resuming again changes nothing. A proposal to end it keeps a market suspended. */
 export function judgeHalt(state: State, { operation, params, actor, during }: Request): Outcome[] {
   const market = marketOf(state, params.id);
   if (!market) return refuse("MARKET_NOT_FOUND");
@@ -76,6 +77,7 @@ export function judgeHalt(state: State, { operation, params, actor, during }: Re
     if (status === "settled" || status === "closed") return refuse(`MARKET_${status.toUpperCase()}`);
     const answer = { id: market.id, status: wanted };
     if (market.status === wanted) return unchanged(answer);
+    if (wanted === "open" && waitingFor(state, `market:${market.id}`)) return refuse("PROPOSAL_PENDING");
     const type = wanted === "suspended" ? "market.suspended" : "market.resumed";
     const commit = () => {
       market.status = wanted;

@@ -1,4 +1,4 @@
-import { Between, InAnyOrder, InRange, Like } from "./match.ts";
+import { Between, InAnyOrder, InRange, Like, OneOf } from "./match.ts";
 import { eligibilityOf } from "./model-eligibility.ts";
 import { payOf } from "./model-ends.ts";
 import { capMinor } from "./model-funding.ts";
@@ -7,7 +7,7 @@ import { pricesOf, worth } from "./model-markets.ts";
 import { ONE, sum, usd } from "./model-numbers.ts";
 import type { Read } from "./model-reads.ts";
 import { type SaleValue, saleValueOf, sumOf } from "./model-sale-values.ts";
-import { exposureOf, type State, type User } from "./model-state.ts";
+import { exposureOf, type Moment, type State, statusesOf, type User } from "./model-state.ts";
 
 function walletOf(state: State, user: string) {
   const pending = state.withdrawals.filter((each) => each.user === user && each.status === "pending");
@@ -32,7 +32,8 @@ function heldBy(state: State, user: string) {
 
 const range = ({ low, high }: SaleValue, less = 0n) => new InRange(usd(low - less), usd(high - less));
 
-function positionsOf(state: State, user: string) {
+/** @param during of a portfolio, which shows the status of each market too */
+function positionsOf(state: State, user: string, during?: Moment) {
   return heldBy(state, user).map(({ market, position: { marketId, side, shares, cost }, value }) => {
     const yes = yesMillionths(market.maker);
     return {
@@ -45,6 +46,7 @@ function positionsOf(state: State, user: string) {
       unrealizedPnl: usd(worth(shares, side === "yes" ? yes : ONE - yes) - cost),
       sellValue: range(value),
       sellPnl: range(value, cost),
+      ...(during ? { status: new OneOf(statusesOf(market, during)) } : {}),
     };
   });
 }
@@ -104,11 +106,11 @@ export function userReads(state: State, user: string): Read[] {
   return [
     own("/v1/wallet", () => walletOf(state, user)),
     own("/v1/positions", () => new InAnyOrder(positionsOf(state, user))),
-    own("/v1/portfolio", () => ({
+    own("/v1/portfolio", (during) => ({
       state: stateOf(known),
       suitability: suitabilityOf(state, user),
       wallet: walletOf(state, user),
-      positions: new InAnyOrder(positionsOf(state, user)),
+      positions: new InAnyOrder(positionsOf(state, user, during)),
       sellValueUsd: range(sumOf(heldBy(state, user).map(({ value }) => value))),
       settlements: settlementsOf(state, user),
     })),

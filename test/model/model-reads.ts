@@ -3,6 +3,7 @@ import { depthOf, historyOf } from "./model-charts.ts";
 import { correctableOf, differencesOf, type End, sumsOf } from "./model-ends.ts";
 import { pricesOf } from "./model-markets.ts";
 import { sum, usd } from "./model-numbers.ts";
+import { type Proposal, proposalView, publicView } from "./model-proposals.ts";
 import { userReads } from "./model-reads-user.ts";
 import { funding, hedgeBook, house, overview, risk, traders } from "./model-reports.ts";
 import { type Market, type Moment, type State, statusesOf } from "./model-state.ts";
@@ -94,7 +95,14 @@ function marketReads(state: State, market: Market): Read[] {
     preview("void"),
     preview({ yes: 0.4 }),
     correction,
+    ...(state.rules ? [lastProposal(state, id)] : []),
   ];
+}
+
+function lastProposal({ proposals }: State, id: string): Read {
+  const last = proposals.findLast(({ marketId }) => marketId === id);
+  const read = { path: `/v1/markets/${id}/proposal`, as: "web" as const, about: [id] };
+  return last ? { ...read, expected: () => publicView(last) } : { ...read, status: 404, expected: () => ({}) };
 }
 
 function tenantReads(state: State): Read[] {
@@ -145,6 +153,12 @@ function tenantReads(state: State): Read[] {
     );
   const report = (name: string, expected: () => object) =>
     admin(`/v1/reports/${name}`, () => ({ periodDays: 30, ...expected() }));
+  // By identifier, as withdrawals are.
+  const proposals = (wanted: (proposal: Proposal) => boolean) => () =>
+    state.proposals
+      .filter(wanted)
+      .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      .map(proposalView);
   return [
     { path: "/health", as: "nobody", about: ["tenant"], expected: () => ({ ok: true, db: true }) },
     { path: "/v1/markets", as: "web", about: ["tenant"], expected: list(() => true), paged: true },
@@ -165,6 +179,25 @@ function tenantReads(state: State): Read[] {
     { path: "/v1/markets/trending", as: "web", about: ["tenant"], expected: trending },
     admin("/v1/withdrawals", withdrawals(), { paged: true }),
     admin("/v1/withdrawals?status=pending", withdrawals("pending"), { paged: true }),
+    ...(state.rules
+      ? [
+          admin(
+            "/v1/proposals",
+            proposals(() => true),
+            { paged: true },
+          ),
+          admin(
+            "/v1/proposals?status=pending",
+            proposals(({ status: is }) => is === "pending"),
+            { paged: true },
+          ),
+          admin(
+            "/v1/proposals?kind=settle",
+            proposals(({ kind }) => kind === "settle"),
+            { paged: true },
+          ),
+        ]
+      : []),
     admin("/v1/hedge/exposure", () => ({ hedgeBook: hedgeBook(state) })),
     report("overview", () => overview(state)),
     report("house", () => house(state)),

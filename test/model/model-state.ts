@@ -2,6 +2,7 @@ import type { Expected } from "./match.ts";
 import type { End } from "./model-ends.ts";
 import type { Maker, Side } from "./model-makers.ts";
 import { microOf, ONE } from "./model-numbers.ts";
+import type { Proposal, Rules } from "./model-proposals.ts";
 
 /** All that the naive model remembers: lists of what happened, and nothing that could be worked out from them cheaply. */
 export interface State {
@@ -13,6 +14,10 @@ export interface State {
   /** How long after its settlement a market can be corrected. */
   correctionHours: number;
   policy: Policy;
+  /** Which changes wait for other actors or for a time; null for none. */
+  rules: Rules | null;
+  /** Oldest first. */
+  proposals: Proposal[];
   /** The words of the scenario for what the server named itself. */
   labels: Record<string, string>;
   markets: Market[];
@@ -202,6 +207,8 @@ export interface ExpectedEntry {
   type: string;
   actor: string;
   payload: Expected;
+  /** The log alone says whether it happened. */
+  isOptional?: boolean;
   logged?: (at: LogEntry) => void;
 }
 
@@ -226,6 +233,7 @@ const CODES: Record<string, { status: number; exit: number }> = Object.fromEntri
     "JURISDICTION_UNKNOWN",
     "JURISDICTION_BLOCKED",
     "SUITABILITY_REQUIRED",
+    "POSITION_REQUIRED",
   ].map((code) => [code, { status: 403, exit: 4 }]),
   ...["NOT_FOUND", "MARKET_NOT_FOUND"].map((code) => [code, { status: 404, exit: 5 }]),
   ["BAD_REQUEST", { status: 400, exit: 6 }],
@@ -257,7 +265,7 @@ export function userOf(state: State, id: string, during: Moment): User {
 }
 
 /** How far the database's clock may be from a reading of this machine's. */
-const SKEW_MS = 300;
+export const SKEW_MS = 300;
 
 /** What a market's status may be at some moment: around its closing time both are right. */
 export function statusesOf({ status, closeAt }: Market, { from, to }: Moment): string[] {

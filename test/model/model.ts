@@ -1,4 +1,5 @@
 import { difference } from "./match.ts";
+import { judgeApproval, judgeExecution, judgeObjection, judgeRejection } from "./model-approvals.ts";
 import { judgeCorrection, judgeEnd } from "./model-ends.ts";
 import {
   judgeCredit,
@@ -18,6 +19,7 @@ import {
   judgeRotation,
   usableKey,
 } from "./model-policy.ts";
+import { governed } from "./model-proposals.ts";
 import { type Outcome, type Request, type Rule, refuse, type State, unchanged } from "./model-state.ts";
 import { judgeStripe } from "./model-stripe.ts";
 import { judgeTrade } from "./model-trade.ts";
@@ -31,13 +33,17 @@ const RULES: Record<string, { auth: "admin" | "user" | "public" | "signature"; r
   suspendMarket: { auth: "admin", rule: judgeHalt },
   resumeMarket: { auth: "admin", rule: judgeHalt },
   clarifyMarket: { auth: "admin", rule: judgeClarification },
-  settleMarket: { auth: "admin", rule: judgeEnd },
-  voidMarket: { auth: "admin", rule: judgeEnd },
-  correctMarket: { auth: "admin", rule: judgeCorrection },
+  settleMarket: { auth: "admin", rule: governed(judgeEnd) },
+  voidMarket: { auth: "admin", rule: governed(judgeEnd) },
+  correctMarket: { auth: "admin", rule: governed(judgeCorrection) },
   requestWithdrawal: { auth: "user", rule: judgeWithdrawal },
-  approveWithdrawal: { auth: "admin", rule: judgeDecision },
+  approveWithdrawal: { auth: "admin", rule: governed(judgeDecision) },
   rejectWithdrawal: { auth: "admin", rule: judgeDecision },
-  creditWallet: { auth: "admin", rule: judgeCredit },
+  creditWallet: { auth: "admin", rule: governed(judgeCredit) },
+  approveProposal: { auth: "admin", rule: judgeApproval },
+  executeProposal: { auth: "admin", rule: judgeExecution },
+  rejectProposal: { auth: "admin", rule: judgeRejection },
+  objectToProposal: { auth: "user", rule: judgeObjection },
   submitSuitability: { auth: "user", rule: judgeSuitability },
   restrictUser: { auth: "admin", rule: judgeRestriction },
   releaseUser: { auth: "admin", rule: judgeRestriction },

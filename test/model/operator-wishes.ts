@@ -1,5 +1,5 @@
 import type { Labels } from "./labels.ts";
-import type { Random } from "./random.ts";
+import { type Random, USERS } from "./random.ts";
 import type { Step, Wish } from "./steps.ts";
 
 /** What `GET /v1/risk` says without a status; the command says the states too. */
@@ -64,6 +64,16 @@ export class OperatorWishes {
     if (kind === "rotate")
       return { do: "rotateKey", name: this.#labels.known("k"), overlapSeconds: random.pick([0, 3600, 86_400]) };
     return { do: "revokeKey", name: random.pick([this.#labels.known("k"), this.#labels.known("k"), "ops"]) };
+  }
+
+  proposal(): Wish {
+    const random = this.#random;
+    const proposal = { back: random.pick([0, 0, 0, 1, 2, 7]), waits: random.chance(0.9) };
+    const reason = random.pick(["It rained", "It rained", "It rained", " ", "x".repeat(501)]);
+    const act = random.weighted({ approve: 10, execute: 4, reject: 3, object: 8 });
+    if (act === "object") return { do: "objectToProposal", user: random.pick(USERS), proposal, reason };
+    if (act === "reject") return { do: "rejectProposal", proposal, reason };
+    return { do: `${act}Proposal`, proposal };
   }
 
   look(): Step {

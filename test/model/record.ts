@@ -1,4 +1,5 @@
 import { difference } from "./match.ts";
+import { SWEEPER, sweptBy } from "./model-approvals.ts";
 import type { ExpectedEntry, LogEntry, State } from "./model-state.ts";
 import { sealOf } from "./tenant.ts";
 
@@ -19,20 +20,25 @@ export function checkSeals(log: readonly LogEntry[], entries: readonly SealedEnt
   });
 }
 
-/** Holds new entries of the log against what the model expects; closings come by themselves. */
+/** Holds new entries of the log against what the model expects; closings and due proposals come by themselves. */
 export function takeIn(state: State, logged: readonly LogEntry[], expected: readonly ExpectedEntry[]): void {
   const waiting = [...expected];
-  for (const entry of logged) {
+  for (const [index, entry] of logged.entries()) {
     state.log.push(entry);
     if (entry.type === "market.closed" && isDue(state, entry)) continue;
-    const next = waiting.shift();
+    if (waiting.length === 0 && entry.actor === SWEEPER) {
+      const end = logged.slice(index).find(({ type }) => type === "proposal.executed");
+      waiting.push(...((end && sweptBy(state, end)) ?? []));
+    }
+    let next = waiting.shift();
+    if (next?.isOptional && next.type !== entry.type) next = waiting.shift();
     if (!next) throw new Departure(`the log has an entry that nothing explains: ${JSON.stringify(entry)}`);
     const { type, actor, payload } = next;
     const found = difference({ type, actor, payload }, entry, `entry ${entry.seq}`);
     if (found !== undefined) throw new Departure(`the log departs\n  ${found}`);
     next.logged?.(entry);
   }
-  if (waiting.length > 0) throw new Departure(`the log lacks ${JSON.stringify(waiting)}`);
+  if (waiting.some(({ isOptional }) => !isOptional)) throw new Departure(`the log lacks ${JSON.stringify(waiting)}`);
 }
 
 /** Once for each market whose time has come, by the machine's own hand. */

@@ -1,7 +1,9 @@
 import { microOf, usd } from "./model-numbers.ts";
+import type { Proposal } from "./model-proposals.ts";
 import type { Moment, Request, State } from "./model-state.ts";
 import { positionOf } from "./model-trade.ts";
-import type { Call, Part, Wish } from "./steps.ts";
+import { USERS } from "./random.ts";
+import type { Call, Chosen, Part, Wish } from "./steps.ts";
 
 /** A call as it goes over the wire, and as the model judges it. */
 export interface Prepared {
@@ -69,9 +71,14 @@ function other(body: Record<string, unknown>): Record<string, unknown> | undefin
 }
 
 function userOf(wish: Wish): { user?: string; isUsers: boolean } {
-  const isUsers = ["placeTrade", "placeOrder", "quoteTrade", "requestWithdrawal", "submitSuitability"].includes(
-    wish.do,
-  );
+  const isUsers = [
+    "placeTrade",
+    "placeOrder",
+    "quoteTrade",
+    "requestWithdrawal",
+    "submitSuitability",
+    "objectToProposal",
+  ].includes(wish.do);
   return isUsers && "user" in wish ? { user: wish.user, isUsers } : { isUsers };
 }
 
@@ -167,6 +174,18 @@ function wire(state: State, wish: Wish, now: number): Wired {
       };
     case "revokeKey":
       return { path: `/v1/keys/${wish.name}/revoke`, params: { name: wish.name }, body: {} };
+    case "approveProposal":
+    case "executeProposal":
+    case "rejectProposal": {
+      const { id: proposal } = chosen(state, wish.proposal);
+      const path = `/v1/proposals/${proposal}/${wish.do.replace("Proposal", "")}`;
+      return { path, params: { id: proposal }, ...("reason" in wish ? { body: { reason: wish.reason } } : {}) };
+    }
+    case "objectToProposal": {
+      const market = chosen(state, wish.proposal, ({ marketId }) => marketId !== null).marketId;
+      const path = `/v1/markets/${market}/proposal/objections`;
+      return { path, params: { id: market }, body: { reason: wish.reason } };
+    }
     case "reconcile":
       return { path: "/v1/reconcile" };
     case "receivePayment":
@@ -176,6 +195,23 @@ function wire(state: State, wish: Wish, now: number): Wired {
     case "receiveStripe":
       return { path: `/payments/stripe/${state.tenantId}`, body: wish.body };
   }
+}
+
+function chosen({ proposals }: State, { back, waits }: Chosen, wanted = (_: Proposal) => true) {
+  const all = proposals.filter(wanted);
+  const waiting = all.filter(({ status }) => waits && status === "pending");
+  const from = waiting.length > 0 ? waiting : all;
+  const { id = "none_p", marketId } = from.toReversed()[back % Math.max(from.length, 1)] ?? {};
+  return { id, marketId: marketId ?? "none_m" };
+}
+
+/** The markets and users that a request may have changed. */
+export function touchedBy(state: State, { request: { body, params, user, operation } }: Prepared): string[] {
+  const proposal = state.proposals.find(({ id }) => id === params.id);
+  const market = body.marketId ?? proposal?.marketId ?? params.id;
+  const withdrawal = state.withdrawals.find(({ id }) => id === params.id);
+  const settled = operation === "settleMarket" || proposal ? USERS : [];
+  return [market, user, body.userId, withdrawal?.user, ...settled].filter((each) => typeof each === "string");
 }
 
 /** A number as it is; a part of what is there, so that sales and withdrawals find something. */

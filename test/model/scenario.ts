@@ -1,16 +1,23 @@
 import { isCommand } from "./command-line.ts";
 import { Labels } from "./labels.ts";
 import { MarketWishes } from "./market-wishes.ts";
+import type { Rules } from "./model-proposals.ts";
 import type { Policy } from "./model-state.ts";
 import { MoneyWishes } from "./money-wishes.ts";
 import { OperatorWishes } from "./operator-wishes.ts";
 import { Random, USERS } from "./random.ts";
 import type { Call, Scenario, Step, TenantPlan, Wish } from "./steps.ts";
+import { SECOND } from "./tenant.ts";
 
 /** The scenario of a seed: a tenant and `count` steps, decided by nothing but the seed. */
-export function scenarioOf(seed: number, count: number, servers: TenantPlan["servers"] = "within"): Scenario {
+export function scenarioOf(
+  seed: number,
+  count: number,
+  { servers = "within", isGoverned = false }: { servers?: TenantPlan["servers"]; isGoverned?: boolean } = {},
+): Scenario {
   const random = new Random(seed);
-  const tenant = tenantOf(random, servers);
+  const plan = tenantOf(random, servers);
+  const tenant = isGoverned ? { ...plan, correctionHours: 24, rules: rulesOf(random) } : plan;
   const author = new Author(random, tenant);
   const steps = [...author.opening()];
   while (steps.length < count) steps.push(...author.next());
@@ -44,6 +51,19 @@ function tenantOf(random: Random, servers: TenantPlan["servers"]): TenantPlan {
     correctionHours: random.pick([0, 24, 24]),
     policy,
     servers,
+  };
+}
+
+/** Ends of markets wait by their category: for a second actor, for a day, or for both but a second alone. */
+function rulesOf(random: Random): Rules {
+  return {
+    categories: {
+      sports: { approvals: 2 },
+      weather: { holdHours: 24, approvals: random.pick([1, 2]) },
+      crypto: { holdHours: 0.0003, approvals: 2 },
+    },
+    withdraw: { aboveUsd: random.pick([0, 10, 100]), approvals: 2 },
+    credit: { aboveUsd: random.pick([1, 100]), approvals: 2 },
   };
 }
 
@@ -120,6 +140,7 @@ class Author {
       this.#keyed.push(call.idempotencyKey);
       if (random.chance(0.3)) call.lost = true;
     }
+    if (wish.do.endsWith("Proposal") && !user) call.key = random.pick(["ops", SECOND, SECOND]);
     if (!isWebhook && !call.door && random.chance(0.03))
       call.key = user ? this.#labels.known("k") : random.pick(["web", this.#labels.known("k")]);
     return { type: "call", call };
@@ -141,14 +162,15 @@ class Author {
 
   #wish(): Wish {
     const random = this.#random;
+    const isGoverned = this.#tenant.rules !== undefined;
     const kind = random.weighted({
       trade: 50,
       quote: 6,
       market: 5,
       halt: 4,
       clarify: 1,
-      settle: 3,
-      correct: 2,
+      settle: isGoverned ? 8 : 3,
+      correct: isGoverned ? 6 : 2,
       withdraw: 4,
       decide: 4,
       deposit: 6,
@@ -160,6 +182,7 @@ class Author {
       policy: 4,
       key: 3,
       reconcile: 1,
+      proposal: isGoverned ? 30 : 0,
     });
     switch (kind) {
       case "trade":
@@ -204,6 +227,8 @@ class Author {
         return { do: "updatePolicy", patch: this.#operator.patch() };
       case "key":
         return this.#operator.key();
+      case "proposal":
+        return this.#operator.proposal();
       case "reconcile":
         return { do: "reconcile" };
     }

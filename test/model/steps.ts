@@ -1,4 +1,5 @@
 import type { End } from "./model-ends.ts";
+import type { Rules } from "./model-proposals.ts";
 import type { Policy } from "./model-state.ts";
 
 /** A scenario is plain JSON, so that it can be stored, shortened and run again. */
@@ -14,6 +15,8 @@ export interface TenantPlan {
   liquidityUsd: number;
   correctionHours: number;
   policy: Policy;
+  /** Of tenants where some changes wait for others. */
+  rules?: Rules;
   /** Servers in this process, or processes of their own that can be killed. */
   servers: "within" | "processes";
 }
@@ -42,6 +45,9 @@ export type Wish =
   | { do: "createKey"; name: string; type: "admin" | "public" }
   | { do: "rotateKey"; name: string; overlapSeconds: number }
   | { do: "revokeKey"; name: string }
+  | { do: "approveProposal" | "executeProposal"; proposal: Chosen }
+  | { do: "rejectProposal"; proposal: Chosen; reason: string }
+  | { do: "objectToProposal"; user: string; proposal: Chosen; reason: string }
   | { do: "reconcile" }
   | { do: "receivePayment" | "receiveKyc" | "receiveStripe"; body: Record<string, unknown> };
 
@@ -55,6 +61,13 @@ export interface TradeTerms {
   minProceeds?: number;
   minShares?: number;
   hedgeRef?: { symbol: string; direction: "long" | "short"; notional: number; externalRef: string };
+}
+
+/** Which of the proposals that are there when the step is taken, counted from the newest one. */
+export interface Chosen {
+  back: number;
+  /** Only of those that wait, where any does. */
+  waits: boolean;
 }
 
 /** A part of what is there when the step is taken: all of it, a half, one micro-unit, or one too many. */

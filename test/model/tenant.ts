@@ -8,6 +8,7 @@ export const TENANT = "acme";
 /** Values of the tenant's secrets, as its file names them. */
 export const SECRETS = {
   ACME_ADMIN_KEY: `sk_${"A".repeat(43)}`,
+  ACME_SECOND_KEY: `sk_${"D".repeat(43)}`,
   ACME_PUBLIC_KEY: `pk_${"B".repeat(43)}`,
   ACME_JWT_SECRET: "a JWT secret of the model test, of 32 bytes and more",
   ACME_WEBHOOK_SECRET: "a webhook secret of the model test, 32 bytes or more",
@@ -15,30 +16,42 @@ export const SECRETS = {
   ACME_AUDIT_KEY: "an audit key of the model test, 32 bytes and more",
 } as const;
 
+/** The name of the second operator's key, where changes need two. */
+export const SECOND = "eve";
+
 /** The tenant file of a plan. JSON is YAML. */
-export function tenantFile({ kycRequired, capitalUsd, liquidityUsd, correctionHours, policy }: TenantPlan): string {
+export function tenantFile(plan: TenantPlan): string {
+  const { kycRequired, capitalUsd, liquidityUsd, correctionHours, policy, rules } = plan;
   const env = (name: string) => ({ env: `ACME_${name}` });
+  const second = rules ? [{ name: SECOND, secret: env("SECOND_KEY") }] : [];
+  const { categories, ...money } = rules ?? {};
   return JSON.stringify({
     version: 1,
     tenant: TENANT,
     name: "Acme Markets",
     baseUrl: "https://predict.acme.example",
     database: { url: env("DATABASE_URL"), ownerUrl: env("OWNER_URL") },
-    keys: { admin: [{ name: "ops", secret: env("ADMIN_KEY") }], public: [{ name: "web", secret: env("PUBLIC_KEY") }] },
+    keys: {
+      admin: [{ name: "ops", secret: env("ADMIN_KEY") }, ...second],
+      public: [{ name: "web", secret: env("PUBLIC_KEY") }],
+    },
     auth: { jwt: { algorithm: "HS256", secret: env("JWT_SECRET") } },
     kyc: { required: kycRequired },
     webhooks: { inbound: { secrets: [env("WEBHOOK_SECRET")], stripe: [env("STRIPE_SECRET")] } },
     audit: { key: env("AUDIT_KEY") },
     treasury: { capitalUsd },
     markets: { liquidityUsd },
-    ...(correctionHours > 0 ? { resolution: { correctionHours } } : {}),
+    ...(correctionHours > 0 || rules ? { resolution: { correctionHours, ...(rules ? { categories } : {}) } } : {}),
+    ...(rules ? { approvals: money } : {}),
     policy,
     rateLimit: { perMinute: 1_000_000 },
   });
 }
 
 /** What the model knows of a tenant that has just been applied. */
-export function openingState({ kycRequired, capitalUsd, liquidityUsd, correctionHours, policy }: TenantPlan): State {
+export function openingState(plan: TenantPlan): State {
+  const { kycRequired, capitalUsd, liquidityUsd, correctionHours, policy, rules = null } = plan;
+  const second = { type: "admin", value: SECRETS.ACME_SECOND_KEY, createdAt: null, expiresAt: null } as const;
   return {
     tenantId: TENANT,
     kycRequired,
@@ -46,6 +59,8 @@ export function openingState({ kycRequired, capitalUsd, liquidityUsd, correction
     treasury: microOf(capitalUsd) ?? 0n,
     correctionHours,
     policy: structuredClone(policy),
+    rules,
+    proposals: [],
     labels: {},
     markets: [],
     users: {},
@@ -60,6 +75,7 @@ export function openingState({ kycRequired, capitalUsd, liquidityUsd, correction
     keys: [
       { name: "ops", type: "admin", value: SECRETS.ACME_ADMIN_KEY, createdAt: null, expiresAt: null },
       { name: "web", type: "public", value: SECRETS.ACME_PUBLIC_KEY, createdAt: null, expiresAt: null },
+      ...(rules ? [{ name: SECOND, ...second }] : []),
     ],
     answers: {},
     log: [],

@@ -11,7 +11,7 @@ const settling: Command<"settleMarket"> = { type: "settleMarket", marketId: "m1"
 const work = workOf(settling, "{}", () => null) as Work;
 const RULES: Json = {
   resolution: { holdHours: 0.5, approvals: 2 },
-  approvals: { withdraw: { aboveUsd: 10, approvals: 2 } },
+  approvals: { withdraw: { aboveUsd: 10, approvals: 2 }, credit: { aboveUsd: 10, approvals: 2 } },
 };
 
 /** Ann holds shares; a settlement was proposed, and after its hold approved and carried out. */
@@ -26,6 +26,20 @@ function settledWorld(): World {
   world.run({ type: "approveProposal", proposalId: "p1", by: "admin:eve", work });
   world.wait(HOUR / 2);
   world.run({ type: "executeProposal", proposalId: "p1", by: "admin:eve", work });
+  return world;
+}
+
+/** A credit to ann for which two operators are needed: proposed, approved and so carried out. */
+function creditedWorld(): World {
+  const world = openWorld({}, RULES as object);
+  const credit = (id: string, dollars: number) =>
+    ({ type: "creditWallet", id, traderId: "ann", amountMicro: usd(dollars) }) as const;
+  world.run(credit("c0", 10));
+  const request = canonicalJson({ operation: "creditWallet", id: "ann", amount: 20.5, reason: "goodwill" });
+  world.run({ ...credit("c1", 20.5), asked: { proposalId: "p1", by: "admin:ops", request, evidence: null } });
+  const paying = workOf(credit("c2", 20.5), request, () => null) as Work;
+  world.run({ type: "approveProposal", proposalId: "p1", by: "admin:eve", work: paying });
+  world.run(credit("c3", 10));
   return world;
 }
 
@@ -86,6 +100,28 @@ test("a payment that went past the rules is found: a settlement, and a withdrawa
   world.run({ type: "requestWithdrawal", id: "w1", traderId: "ann", amountMicro: usd(11) });
   world.run({ type: "decideWithdrawal", id: "w1", traderId: "ann", approve: true });
   expect(found(world.log)).toEqual(["withdrawal:w1: agreed to"]);
+});
+
+test("a credit that went past the rules is found: without a proposal, too early, to another user, and paid twice", () => {
+  const { log } = creditedWorld();
+  const isPaid = ({ type, payload }: Entry) =>
+    type === "wallet.credited" && "creditId" in payload && payload.creditId === "c2";
+  const paid = (change: object) =>
+    found(
+      log.map((entry) => (isPaid(entry) ? ({ ...entry, payload: { ...entry.payload, ...change } } as Entry) : entry)),
+    );
+  expect(found(log)).toEqual([]);
+  expect(found(log.filter(({ type }) => !type.startsWith("proposal.")))).toEqual(["credit:c2: agreed to"]);
+  expect(found(log.filter(({ type }) => type !== "proposal.approved"))).toEqual([
+    ...["credit:c2: agreed to", "p1: approvals missing"],
+  ]);
+  expect(paid({ userId: "bob" })).toEqual(["credit:c2: agreed to", "p1: carried out with it"]);
+  expect(paid({ amount: "21.5" })).toEqual(["credit:c2: agreed to", "p1: carried out with it"]);
+  expect(found(log.filter((entry) => !isPaid(entry)))).toEqual(["p1: carried out with it"]);
+  const second = (entry: Entry) => ({ ...entry, payload: { ...entry.payload, creditId: "c9" } }) as Entry;
+  expect(found(log.flatMap((entry) => (isPaid(entry) ? [second(entry), entry] : [entry])))).toEqual([
+    "credit:c9: executes its proposal",
+  ]);
 });
 
 test("another outcome than the proposed one, and terms milder than the rules, are found", () => {

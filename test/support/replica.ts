@@ -102,8 +102,12 @@ function replica({ binaries, account, directory, data, port }: Place): Replica {
       ...{ stdin: "ignore", all: true, reject: false },
     } as const);
   const signal = async (name: "STOP" | "CONT" | "KILL") => {
-    const { stdout } = await execa("ps", ["-o", "pid=", "--ppid", String(running?.pid)]);
-    await execa("kill", [`-${name}`, String(running?.pid), ...stdout.split(/\s+/).filter(Boolean)]);
+    const server = String(running?.pid);
+    // Sessions may end before the signal reaches them. A server that is stopped starts no further ones.
+    const send = (which: string, pids: readonly string[]) => execa("kill", [`-${which}`, ...pids], { reject: false });
+    if (name !== "CONT") await send("STOP", [server]);
+    const { stdout } = await execa("ps", ["-o", "pid=", "--ppid", server], { reject: false });
+    await send(name, [server, ...stdout.split(/\s+/).filter(Boolean)]);
   };
   const ask = async (statement: string, database = "postgres") => {
     // The driver would not catch a failure of its own statement for types, and that would end the process.

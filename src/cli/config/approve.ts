@@ -3,11 +3,15 @@ import type { Command } from "commander";
 import { openWorkspace } from "../../config/workspace.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { type CommandContext, type Host, withConfig } from "../command.ts";
-import { ASKS_TENANT } from "../errors.ts";
+import { type Choices, loosening, refusalsOf } from "../../plan/plan-decision.ts";
+import type { Plan } from "../../plan/plan-types.ts";
+import { type CommandContext, type Host, type Io, withConfig } from "../command.ts";
+import { ASKS_TENANT, NOT_CONFIRMED } from "../errors.ts";
+import { declined } from "../input/prompts.ts";
 import type { View } from "../output/output.ts";
 import { targetsOf } from "./apply.ts";
-import { type ChoiceOptions, choicesOf, withAccepted } from "./plan-choices.ts";
+import { asksAbout, type ChoiceOptions, choicesOf, withAccepted } from "./plan-choices.ts";
+import { notePlan, noteRest, planTable, shownPlan } from "./plan-view.ts";
 
 type ApprovedPlan = { tenant: string } & WireResult<"approvePlan">;
 
@@ -29,7 +33,7 @@ export function register(noun: Command, host: Host): void {
       .description(
         "agree to a saved plan, with the same files; `pmctl apply --plan FILE` then carries it out, and counts as one of the actors",
       ),
-    { names: "tenant sha256 approvals", ends: ASKS_TENANT },
+    { names: "tenant sha256 approvals", ends: { ...ASKS_TENANT, 3: NOT_CONFIRMED } },
     runApprove,
   );
 }
@@ -47,8 +51,9 @@ async function runApprove(context: CommandContext<ChoiceOptions>): Promise<void>
     const answer = await withConfig(workspace.directory, tenant, options, io, (session) =>
       approveTenant(
         session,
-        (planned) => {
+        async (planned) => {
           confirm?.(planned);
+          await showToApprove(planned, choices, context);
           return choices;
         },
         targets,
@@ -57,4 +62,21 @@ async function runApprove(context: CommandContext<ChoiceOptions>): Promise<void>
     approved.push({ tenant, ...answer });
   }
   await io.output.print(approved, approvedView);
+}
+
+/**
+ * Shows all that a plan would change to the person who agrees to it, and asks them on a terminal.
+ * @throws Fault REFUSED when the answer is no
+ */
+async function showToApprove(
+  plan: Plan,
+  choices: Choices,
+  { options, io: { output, prompts } }: { options: ChoiceOptions; io: Io },
+): Promise<void> {
+  const shown = shownPlan(plan, choices);
+  if (refusalsOf(plan, choices).length > 0 || !asksAbout(plan, options, { prompts })) return notePlan(shown, output);
+  output.explain([shown], planTable([shown]));
+  noteRest(shown, output);
+  const loosens = loosening(plan, choices).length > 0;
+  if (!(await prompts.confirm(loosens ? "This LOOSENS limits. Approve it?" : "Approve it?"))) throw declined();
 }

@@ -126,7 +126,7 @@ function loosenedFields(policy: Policy, patch: PolicyPatch): PolicyField[] {
 }
 
 /** `feeBps: 100 -> 120`, one line per field that the patch states. */
-function describeChanges(policy: Policy, patch: PolicyPatch): string[] {
+export function describeChanges(policy: Policy, patch: PolicyPatch): string[] {
   const lines = (before: object, after: object, prefix: string): string[] =>
     Object.entries(after).flatMap(([field, value]) => {
       const current = (before as Record<string, unknown>)[field];

@@ -43,6 +43,13 @@ export const treasuryOption = (command: Command, without: string): Command =>
     decimal,
   );
 
+/** An operator who expects a payment must know that it may have to wait. */
+const WAITS_NOTE = `
+Where the resolution section of the tenant file or of the market states a hold or
+approvals, the command becomes a proposal: it pays nothing yet, and exits with 0.
+"pmctl proposal show ID" says what it waits for, other operators agree with
+"pmctl proposal approve ID", and "pmctl proposal reject ID" ends it.`;
+
 interface EndDefinition<Flags extends EndFlags> {
   verb: string;
   summary: string;
@@ -50,18 +57,20 @@ interface EndDefinition<Flags extends EndFlags> {
   /** What needs a reason, as the subject of a sentence. */
   subject: string;
   offered?: ReturnType<typeof marketsIn>;
+  /** What else an operator must know. */
+  note?: string;
   takes: (command: Command) => Command;
   run: (options: Flags & { id: string }, api: Api, io: Io) => Promise<void>;
 }
 
 /** A command that previews an end of a market, or makes it for a stated reason. */
 export function endCommand<Flags extends EndFlags>(definition: EndDefinition<Flags>): CommandModule {
-  const { verb, summary, operation, subject, offered, takes, run } = definition;
+  const { verb, summary, operation, subject, offered, note = "", takes, run } = definition;
   const theMarket = marketArgument(verb, offered);
   return {
     register: (noun: Command, host: Host) =>
       host.add<Flags>(
-        takes(theMarket.takes(noun.command(verb).description(summary))),
+        takes(theMarket.takes(noun.command(verb).description(summary))).addHelpText("after", note + WAITS_NOTE),
         { operation, ends: { 3: NOT_CONFIRMED } },
         async ({ options: given, args, io }) => {
           theMarket.check({ args, io });

@@ -27,11 +27,14 @@ export const marketSettle = endCommand<Omit<SettleOptions, "id">>({
     expectOptions(
       command
         .addOption(
-          new Option("--outcome <outcome>", "the side that wins, or what a YES share is paid: yes, no, yes=0.4")
+          new Option(
+            "--outcome <outcome>",
+            "the side that wins: yes, no; or what a YES share is paid, and NO the rest of 1: yes=0.4",
+          )
             .argParser(settledOutcome)
             .makeOptionMandatory(),
         )
-        .option("--preview", "only show what would be paid"),
+        .option("--preview", "only show what would be paid; needs no --reason"),
       "winners",
     ).option("--early", "with --yes: settle before the market closes, or against its price"),
   run: runMarketSettle,

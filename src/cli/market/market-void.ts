@@ -30,7 +30,10 @@ export const marketVoid = endCommand<Omit<VoidOptions, "id">>({
   subject: "A void",
   takes: (command) =>
     treasuryOption(
-      expectOptions(command.option("--preview", "only show what would be paid back, and from where"), "positions"),
+      expectOptions(
+        command.option("--preview", "only show what would be paid back, and from where; needs no --reason"),
+        "positions",
+      ),
       "0, or what you confirm",
     ),
   run: runMarketVoid,

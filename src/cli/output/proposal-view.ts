@@ -1,17 +1,11 @@
+import { proposedWork } from "../../client/inbox/proposed.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { isProposal } from "../../domain/policy/proposal.ts";
 import { counted } from "../../domain/text.ts";
-import { outcomeText, time } from "./cells.ts";
+import { plain, time } from "./cells.ts";
+import type { Field } from "./table.ts";
 
 type Proposal = WireResult<"getProposal">;
-
-/** Such as `settle mkt_1 as yes` or `credit usr_1 500`. */
-export function workText({ kind, marketId, outcome, request }: Proposal): string {
-  if (marketId !== null)
-    return `${kind} ${marketId}${outcome === null || kind === "void" ? "" : ` as ${outcomeText(outcome)}`}`;
-  const { id, name, amount } = request as { [field: string]: string | number | undefined };
-  return [kind, id ?? name, amount].filter((part) => part !== undefined).join(" ");
-}
 
 /** What a proposal still waits for, or how it was decided. */
 export function standingText({ status, approvals, approvalsNeeded, objections, finalAt, decidedBy }: Proposal): string {
@@ -20,27 +14,51 @@ export function standingText({ status, approvals, approvalsNeeded, objections, f
   return `${approvals.length} of ${counted(approvalsNeeded, "approval")}${objected}, final at ${time(finalAt, { seconds: true })}`;
 }
 
-/** A proposal, also where a change became one. */
+/** What of a proposal stands elsewhere. */
+interface Told {
+  work: string;
+  /** What it is about, and what it would move. */
+  subject: readonly Field[];
+  /** What others say of it. */
+  said: readonly Field[];
+  /** Whether the request and the result are shown as they are on record. */
+  recorded: boolean;
+}
+
+/** A proposal with what stands elsewhere, in the order of a decision: what, then who wants it, then who does not. */
+export function proposalFields(proposal: Proposal, { work, subject, said, recorded }: Told): Field[] {
+  const at = (instant: string) => time(instant, { seconds: true });
+  const { proposalId, proposedBy, proposedAt, approvals, reason, evidence, request, result } = proposal;
+  return [
+    ["proposal", proposalId],
+    ["to", work],
+    ...subject,
+    ["status", standingText(proposal)],
+    ["proposed", `by ${proposedBy} at ${at(proposedAt)}`],
+    ["reason", reason ?? undefined],
+    ["evidence", evidence === null ? undefined : plain(evidence)],
+    ...approvals.slice(1).map((each): Field => ["approved", `by ${each.by} at ${at(each.at)}`]),
+    ...said,
+    ["request", recorded ? JSON.stringify(request) : undefined],
+    ["result", recorded && result !== null ? plain(result) : undefined],
+  ];
+}
+
+/** A proposal, where a change became one. */
 export const proposalView = {
   kind: "record" as const,
-  fields: (proposal: Proposal): [string, string][] => [
-    ["proposal", proposal.proposalId],
-    ["to", workText(proposal)],
-    ["status", standingText(proposal)],
-    ["proposed", `by ${proposal.proposedBy} at ${time(proposal.proposedAt, { seconds: true })}`],
-    ...proposal.approvals
-      .slice(1)
-      .map(({ by, at }): [string, string] => ["approved", `by ${by} at ${time(at, { seconds: true })}`]),
-    ...(proposal.reason === null ? [] : [["reason", proposal.reason] as [string, string]]),
-    ...(proposal.evidence === null ? [] : [["evidence", textOf(proposal.evidence)] as [string, string]]),
-    ["request", JSON.stringify(proposal.request)],
-    ...(proposal.result === null ? [] : [["result", textOf(proposal.result)] as [string, string]]),
-  ],
+  fields: (proposal: Proposal): Field[] =>
+    proposalFields(proposal, { work: proposedWork(proposal), subject: [], said: [], recorded: true }),
 };
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+/** A view of a proposal with what stands elsewhere. */
+export interface ToldProposal {
+  kind: "record";
+  told: true;
+  fields: () => Field[];
+}
 
 /** The view of an answer: that of a proposal, where a change became one. */
-export function viewOf<View>(answer: object, view: View): View {
-  return isProposal(answer) ? (proposalView as View) : view;
+export function viewOf<View extends object>(answer: object, view: View): View {
+  return isProposal(answer) && !("told" in view) ? (proposalView as unknown as View) : view;
 }

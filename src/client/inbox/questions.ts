@@ -1,6 +1,7 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { everyPage } from "../pages.ts";
 import type { InboxKind, Scope, Waiting } from "./item.ts";
+import { subjectsOf } from "./proposed.ts";
 import {
   brokenChain,
   endingOverrides,
@@ -62,7 +63,10 @@ export const QUESTIONS = {
   },
   proposals: {
     kinds: ["market.proposed", "proposal"],
-    ask: async ({ api }, { tenant, now }) => waitingProposals(tenant, await pendingProposals(api), now),
+    async ask({ api }, { tenant, now }) {
+      const proposals = await pendingProposals(api);
+      return waitingProposals(tenant, proposals, now, await subjectsOf(proposals, api));
+    },
   },
   identityChecks: { kinds: ["kyc"], ask: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },
   overrides: {

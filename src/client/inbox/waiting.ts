@@ -4,6 +4,7 @@ import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import type { Waiting } from "./item.ts";
+import { proposedUsd, proposedWork, type Subjects } from "./proposed.ts";
 
 /** An expiry within this time is urgent. */
 export const URGENT_MS = 2 * DAY_MS;
@@ -61,7 +62,12 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
 type Proposal = WireResult<"listProposals">["items"][number];
 
 /** Proposals that wait for an approval, for a person to execute them, or for their time. Those that wait for their time alone are only information. */
-export function waitingProposals(tenant: string, proposals: readonly Proposal[], now: number): Waiting[] {
+export function waitingProposals(
+  tenant: string,
+  proposals: readonly Proposal[],
+  now: number,
+  subjects?: Subjects,
+): Waiting[] {
   return proposals.map((proposal) => {
     const { proposalId, kind, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;
     const lacks = approvalsNeeded - approvals.length;
@@ -70,28 +76,19 @@ export function waitingProposals(tenant: string, proposals: readonly Proposal[],
       `${approvals.length} of ${counted(approvalsNeeded, "approval")}`,
       ...(objections > 0 ? [counted(objections, "objection")] : []),
     ].join(", ");
-    const { amount } = proposal.request;
     const verbs = [...(lacks > 0 ? ["approve"] : isByHand ? ["execute"] : []), "reject", "show"];
     return item(
       marketId === null ? "proposal" : "market.proposed",
       lacks > 0 || isByHand ? "warn" : "info",
-      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal)}: ${standing}`],
+      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
       {
-        amountUsd: typeof amount === "number" ? amount : null,
+        amountUsd: proposedUsd(proposal, subjects),
         since: proposal.proposedAt,
         dueAt: Date.parse(finalAt) > now ? finalAt : null,
         commands: verbs.map((verb) => `pmctl proposal ${verb} ${proposalId} -t ${tenant}`),
       },
     );
   });
-}
-
-/** Such as `settle mkt_1 as yes` or `withdraw wdr_1`. */
-export function proposedWork({ kind, marketId, outcome, request }: Proposal): string {
-  if (kind === "loosen") return "loosen the policy";
-  if (kind === "key") return `issue the key ${request.name}`;
-  const told = typeof outcome === "string" || outcome === null ? outcome : `yes=${outcome.yes}`;
-  return `${kind} ${marketId ?? request.id}${told === null || kind === "void" ? "" : ` as ${told}`}`;
 }
 
 /** An older check with an unknown status is history. */

@@ -85,7 +85,7 @@ function optionsFor(
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
     scales: {
-      x: { time: scale.x === undefined, ...(curves.some(({ shape }) => shape === "bars") && { range: besideBars }) },
+      x: scale.x ? { time: false } : { range: curves.some(({ shape }) => shape === "bars") ? besideBars : timeRange },
       y: { range: (_plot, low, high) => rangeOf(Library, low, high, scale) },
     },
     series: [{}, ...curves.map((curve, index) => seriesOf(Library, curve, index, token))],
@@ -102,12 +102,24 @@ function optionsFor(
   };
 }
 
-const TIMES: Pick<uPlot.Axis, "values"> = {
+const TIMES: Pick<uPlot.Axis, "values" | "incrs"> = {
+  incrs: [
+    ...[1, 2, 5, 10, 15, 30].map((count) => count * 60),
+    ...[1, 2, 3, 6, 12].map((count) => count * 3600),
+    ...[1, 2, 5, 10, 15, 30, 60, 90, 180, 365].map((count) => count * 86_400),
+  ],
   values: (_plot, ticks, _axis, _space, stepSec) => ticks.map((tick) => axisTime(tick * 1000, stepSec * 1000)),
 };
 
+/** The curve of something that is seconds old begins at the left of two minutes. */
+const SHORTEST_SPAN_SEC = 120;
+
 function valuesBy(write: (value: number) => string): Pick<uPlot.Axis, "values"> {
   return { values: (_plot, ticks) => ticks.map(write) };
+}
+
+function timeRange(_plot: uPlot, low: number, high: number): [number, number] {
+  return [low, Math.max(high, low + SHORTEST_SPAN_SEC)];
 }
 
 /** The first and the last bar are drawn whole. */

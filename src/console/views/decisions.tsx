@@ -1,4 +1,4 @@
-import { proposedWork } from "../../client/inbox/waiting.ts";
+import { proposedWork } from "../../client/inbox/proposed.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
 import { useDesk } from "../desk.ts";

@@ -13,6 +13,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
+import { CreateMarket } from "./market/create.tsx";
 import { capital, STATUS_LOOKS, Status } from "./market/words.tsx";
 
 const PATH = "/markets";
@@ -54,6 +55,7 @@ export function MarketsView({ query: stated }: ViewProps) {
       <Filter {...at} label="Status" name="status" options={STATUSES} />
       <Filter {...at} label="Kind" name="kind" options={KINDS} />
       <Search {...at} label="Category" name="category" />
+      <CreateMarket />
     </>
   );
   return (

@@ -16,7 +16,7 @@ export const IdMatches = z
           label: z
             .string()
             .describe(
-              "The market's question, the user of the withdrawal or trade, the event's type, or the rejected operation.",
+              "The market's question, the user of the withdrawal or trade, the proposal's kind, the event's type, or the rejected operation.",
             ),
         }),
       )

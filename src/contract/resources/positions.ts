@@ -1,6 +1,17 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { AveragePrice, MarketId, Outcome, Price, Question, Shares, Side, Timestamp, Usd } from "../scalars.ts";
+import {
+  AveragePrice,
+  MarketId,
+  MarketStatus,
+  Outcome,
+  Price,
+  Question,
+  Shares,
+  Side,
+  Timestamp,
+  Usd,
+} from "../scalars.ts";
 import { Corrections } from "./markets.ts";
 import { SuitabilityStatus } from "./trading.ts";
 import { UserState } from "./users.ts";
@@ -21,6 +32,11 @@ export const PositionItem = z
     sellPnl: Usd.describe("`sellValue` less cost: the result to show to users."),
   })
   .meta({ id: "Position" });
+
+/** A position, with what a list of them shows of its market. */
+const PortfolioPosition = PositionItem.extend({
+  status: MarketStatus.describe("Extension: the market's status."),
+}).meta({ id: "PortfolioPosition" });
 
 /** A position in a market that was settled. */
 export const SettledPosition = z
@@ -43,7 +59,7 @@ export const Portfolio = z
     state: UserState,
     suitability: SuitabilityStatus,
     wallet: Wallet,
-    positions: z.array(PositionItem),
+    positions: z.array(PortfolioPosition),
     sellValueUsd: Usd.describe("The sum of `sellValue` of `positions`."),
     settlements: z.array(SettledPosition).describe("The last 20 settled positions, newest first."),
   })

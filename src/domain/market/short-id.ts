@@ -1,7 +1,7 @@
 /** The prefixes of generated ids. */
-const PREFIXES = { market: "mkt_", withdrawal: "wdr_", trade: "trd_" };
+const PREFIXES = { market: "mkt_", withdrawal: "wdr_", trade: "trd_", proposal: "prp_" };
 /** The objects that operators can name by the beginning of an id. An order is a trade. */
-export const ID_KINDS = ["market", "withdrawal", "trade", "delivery", "request"] as const;
+export const ID_KINDS = ["market", "withdrawal", "trade", "proposal", "delivery", "request"] as const;
 export type IdKind = (typeof ID_KINDS)[number];
 /** Kinds whose ids begin with the time in hexadecimal digits. */
 export type TimedKind = keyof typeof PREFIXES;

@@ -114,8 +114,8 @@ function Open({ positions, statuses, open }: OpenProps) {
       {positions.length === 0 && <p class="soft">{say("portfolio.none")}</p>}
       <ul class="rows">
         {positions.map((position) => {
-          const { marketId, question, side, sellValue } = position;
-          const state = STATES[statuses[marketId] ?? ""];
+          const { marketId, question, side, sellValue, status } = position;
+          const state = STATES[statuses[marketId] ?? status];
           return (
             <li key={`${marketId} ${side}`}>
               <OpenButton marketId={marketId} question={question} onOpen={() => open(marketId)} />

@@ -65,6 +65,8 @@ function namedRows(sql: ReadSql, kind: TimedKind) {
       return { rows: sql`withdrawal`, id: sql`id`, label: sql`trader_id` };
     case "trade":
       return { rows: sql`trade`, id: sql`id`, label: sql`trader_id` };
+    case "proposal":
+      return { rows: sql`proposal`, id: sql`id`, label: sql`kind` };
   }
 }
 

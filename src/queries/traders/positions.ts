@@ -1,4 +1,4 @@
-import type { Side } from "../../domain/market/market.ts";
+import type { Side, StoredStatus } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import type { MarketEnd } from "../../engine/rows.ts";
 import { bigint, flag, json, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
@@ -19,6 +19,8 @@ const POSITION = {
 const toOpen = rowReader({
   ...POSITION,
   ...PRICED,
+  status: text<StoredStatus>(),
+  closeAt: whole(),
 });
 export type OpenPosition = ReturnType<typeof toOpen>;
 
@@ -39,7 +41,7 @@ export async function listOpenPositions(
 ): Promise<{ positions: OpenPosition[]; stored: StoredPolicy | undefined }> {
   const rows = await sql`
     with held as (
-      select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, ${pricedColumns(sql)},
+      select p.market_id, m.question, p.side, p.shares_micro, p.cost_micro, b.status, m.close_at, ${pricedColumns(sql)},
              row_number() over (order by m.close_at, m.id, p.side) as place
         from position p
         join market m on m.id = p.market_id

@@ -115,11 +115,12 @@ export function requireKey(
   exchange: Exchange,
   text: string | undefined,
   { keys, addresses }: Pick<Identities, "keys" | "addresses">,
+  message = "A valid x-api-key is required",
 ): ApiKey {
   const key = text === undefined ? undefined : keys.find(text);
   if (key && isInNetworks(exchange, key, addresses)) return key;
   const detail = key ? { reason: "network", keyName: key.name } : {};
-  throw new Fault("KEY_INVALID", "A valid x-api-key is required", { detail });
+  throw new Fault("KEY_INVALID", message, { detail });
 }
 
 /** Whether a request comes from where its key works. */

@@ -28,7 +28,8 @@ export function consoleApi(parts: ApiParts, base: string): Route[] {
     forBrowsers: false,
     async answer(exchange) {
       exchange.key = (await requireOperator(exchange, parts)).key;
-      return route.answer(exchange);
+      const { cacheControl: _, ...answer } = await route.answer(exchange);
+      return answer;
     },
   });
   return [

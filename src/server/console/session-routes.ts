@@ -85,13 +85,24 @@ async function signIn(
   const { key: text, ...others } = parseJsonObject(await readBody(exchange.req, BODY_LIMIT_BYTES));
   const { address } = exchange;
   await limit.requireShared(address);
-  await identities.keys.ready();
+  const { keys } = identities;
+  await keys.ready();
+  if (typeof text === "string" && !keys.find(text)) {
+    // This process's copy of the keys may be a second old, and people use a key as soon as they have it.
+    keys.forget();
+    await keys.ready();
+  }
   limit.require(address);
   if (typeof text !== "string" || Object.keys(others).length > 0)
     throw new Fault("BAD_REQUEST", "The body must be a key: { key }");
   try {
     exchange.presentedSha256 = hashApiKey(text);
-    const key = requireKey(exchange, text, identities);
+    const key = requireKey(
+      exchange,
+      text,
+      identities,
+      "The admin key is unknown, has ended, or may not be used from here",
+    );
     exchange.key = key;
     if (key.type !== "admin") throw new Fault("FORBIDDEN", "This needs an admin key");
     return await sessions.open(key, address);

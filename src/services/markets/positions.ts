@@ -1,7 +1,7 @@
 import type { Result } from "../../contract/operations.ts";
 import type { IsSealed } from "../../domain/audit/seal.ts";
 import { paidTo } from "../../domain/market/ends.ts";
-import { pricesOf } from "../../domain/market/market.ts";
+import { pricesOf, statusAt } from "../../domain/market/market.ts";
 import { sellValueOf } from "../../domain/market/sale.ts";
 import { averagePrice } from "../../domain/money.ts";
 import { policyAt, policyHoldsUntil } from "../../domain/policy/policy.ts";
@@ -26,7 +26,9 @@ export function positionHandlers(context: ServiceContext) {
     async (traderId) => {
       const { result, until } = await pool.read((sql) => readPositions(sql, traderId));
       // Other users move market prices, and operators change the fee of a sale.
-      return { result, tags: [traderId, POLICY, ...result.map(({ marketId }) => marketId)], until };
+      // Time changes a status too, and only the portfolio, which is read each time, shows it.
+      const positions = result.map(({ status: _, ...position }) => position);
+      return { result: positions, tags: [traderId, POLICY, ...positions.map(({ marketId }) => marketId)], until };
     },
   );
   return {
@@ -46,7 +48,7 @@ export function positionHandlers(context: ServiceContext) {
 async function readPositions(
   sql: ReadSql,
   traderId: string,
-): Promise<{ result: Result<"listPositions">; until: number }> {
+): Promise<{ result: Result<"getPortfolio">["positions"]; until: number }> {
   const { positions, stored } = await listOpenPositions(sql, traderId);
   if (!stored) return { result: [], until: Number.POSITIVE_INFINITY };
   const { feeBps } = policyAt(stored, stored.now);
@@ -65,6 +67,7 @@ async function readPositions(
       unrealizedPnl: valueMicro - costMicro,
       sellValue,
       sellPnl: sellValue - costMicro,
+      status: statusAt(position, stored.now),
     };
   });
   return { result, until: policyHoldsUntil(stored, stored.now) };

@@ -77,8 +77,10 @@ function exchange(
   ca: string | undefined,
 ): Promise<ConsoleAnswer> {
   const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  // Node states no length for a body of a DELETE.
+  const stated = text === undefined ? headers : { ...headers, "content-length": String(Buffer.byteLength(text)) };
   return new Promise((resolve, reject) => {
-    const sent = (ca === undefined ? request : requestTls)(url, { method, headers, ca }, (response) => {
+    const sent = (ca === undefined ? request : requestTls)(url, { method, headers: stated, ca }, (response) => {
       let received = "";
       response.setEncoding("utf8");
       response.on("data", (chunk) => {

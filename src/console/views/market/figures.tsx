@@ -63,25 +63,21 @@ export function Liability({ of: previews }: { of: readonly WireResult<"previewSe
   );
 }
 
-/** The shares on offer, from the present price on. */
+/** The shares on offer from the present price on, summed up to each price. */
 export function Depth({ of: { yes, no } }: { of: WireResult<"getMarketDepth"> }) {
-  const rows = [...yes.map((level) => ({ side: "Yes", ...level })), ...no.map((level) => ({ side: "No", ...level }))];
-  return (
-    <>
-      <h2>Depth</h2>
-      <Table
-        name="Depth"
-        rows={rows}
-        id={({ side, price }) => `${side} ${price}`}
-        empty="No shares are on offer within the allowed prices."
-        columns={[
-          { title: "Side", cell: ({ side }) => side },
-          { title: "Up to the price", isNumber: true, cell: ({ price }) => percent(price) },
-          { title: "Shares", isNumber: true, cell: ({ size }) => count(size) },
-        ]}
-      />
-    </>
-  );
+  const curves = [
+    { name: "Yes", shape: "steps", color: "--accent", points: summed(yes) },
+    { name: "No", shape: "steps", color: "--warn", points: summed(no) },
+  ] as const;
+  return <Chart name="Depth: shares up to a price" over="Price" curves={curves} scale={{ x: percent, y: count }} />;
+}
+
+function summed(levels: WireResult<"getMarketDepth">["yes"]): Point[] {
+  let sum = 0;
+  return levels.map(({ price, size }): Point => {
+    sum += size;
+    return [price, sum];
+  });
 }
 
 /** Positions by holder, summed from the trades. */

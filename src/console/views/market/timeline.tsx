@@ -3,7 +3,7 @@ import { sentenceOf } from "../../../domain/audit/sentence.ts";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
-import type { Life } from "./life.ts";
+import type { Entry, Life } from "./life.ts";
 import type { Market } from "./words.tsx";
 
 const STEP = 50;
@@ -28,7 +28,7 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
         empty="Only trades are on record. Tick Trades too."
         columns={[
           { title: "When", cell: ({ ts }) => <Time at={ts} /> },
-          { title: "What", cell: (entry) => <bdi>{sentenceOf(entry, market.question)}</bdi> },
+          { title: "What", cell: (entry) => <bdi>{sentenceAbout(entry, market)}</bdi> },
           { title: "Entry", isNumber: true, cell: ({ seq }) => <a href={addressOf(`/record/${seq}`)}>Entry {seq}</a> },
         ]}
       />
@@ -42,4 +42,9 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
       </p>
     </>
   );
+}
+
+/** The page is about one market, so its question need not be in every line. */
+function sentenceAbout(entry: Entry, { question }: Market): string {
+  return sentenceOf(entry, question).replaceAll(`'${question}'`, () => "the market");
 }

@@ -8,9 +8,13 @@ import { pmctlAbout } from "../../terminal-line.ts";
 import { Standing } from "../traders.tsx";
 import { TraderActions } from "./actions.tsx";
 import { Gates } from "./gates.tsx";
+import { PeriodResult } from "./period.tsx";
+import { Positions } from "./positions.tsx";
+import { Statement } from "./statement.tsx";
+import { OwnWithdrawals } from "./waiting.tsx";
 
 /** One trader: standing, gates, money, positions, and what the log says. */
-export function TraderView({ id }: ViewProps) {
+export function TraderView({ id, query }: ViewProps) {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
     const [user, eligibility] = await Promise.all([api.getUser({ id }), api.getUserEligibility({ id })]);
@@ -36,6 +40,10 @@ export function TraderView({ id }: ViewProps) {
             ]}
           />
           <Gates of={eligibility} />
+          <Positions id={id} />
+          <PeriodResult id={id} />
+          <OwnWithdrawals id={id} pendingUsd={user.pendingWithdrawalsUsd} />
+          <Statement id={id} query={query} />
         </>
       )}
     </View>

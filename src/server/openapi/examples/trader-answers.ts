@@ -152,7 +152,7 @@ export const TRADER_ANSWERS: OutputExamples = {
     state: "verified",
     suitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
     wallet: story.WALLET,
-    positions,
+    positions: positions.map((each) => ({ ...each, status: "open" })),
     sellValueUsd: story.SELL_VALUE,
     settlements: [],
   },

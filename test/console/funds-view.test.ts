@@ -1,0 +1,102 @@
+import { readFile } from "node:fs/promises";
+import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { accessibilityProblems } from "../support/browser.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE });
+const operator = () => localApi(tenant.services.handlers, { actor: "admin:second" });
+const user = (id: string) => localApi(tenant.services.handlers, { actor: `user:${id}`, user: { id } });
+const HOSTILE = '=cmd|"<img src=x onerror=alert(1)>"';
+
+const asked: string[] = [];
+beforeAll(async () => {
+  const deposit = { type: "recordDeposit", provider: "payments", amountMicro: 500_000_000n } as const;
+  for (const [index, traderId] of ["usr_ann", HOSTILE].entries())
+    await tenant.services.sequencer.submit({
+      command: { ...deposit, traderId, reference: `${HOSTILE} ${index}` },
+      actor: "provider:test",
+    });
+  for (const [id, amount] of [
+    ["usr_ann", 20],
+    ["usr_ann", 30],
+    [HOSTILE, 40.5],
+  ] as const)
+    asked.push((await user(id).requestWithdrawal({ amount })).withdrawalId);
+  await operator().debitWallet({ id: "usr_ann", amount: 3, reason: "credited twice" });
+});
+
+const present = (page: Awaited<ReturnType<typeof openConsole>>["page"]) =>
+  page
+    .getByRole("table", { name: "Withdrawals" })
+    .locator("[data-id]")
+    .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
+
+test("pending withdrawals are approved and rejected in their rows, with the audit entries", async () => {
+  const [first = "", second = "", third = ""] = asked;
+  const { page, title, complaints, close } = await openConsole(tenant, { path: "/funds?status=pending" });
+  await rowOf(page, third).waitFor();
+  expect(await title()).toBe("Funds");
+  expect(await present(page)).toEqual([third, second, first]);
+  expect(await rowOf(page, first).getByRole("link", { name: "usr_ann" }).getAttribute("href")).toBe(
+    "/console/traders/usr_ann",
+  );
+  const approve = rowOf(page, first).getByRole("button", { name: "Approve" });
+  const notice = await act(page, approve, "The bank account is known", async (dialog) => {
+    expect(await dialog.getByRole("heading").textContent()).toBe("Approve: $20.00 of usr_ann");
+    await dialog.getByText("leave the ledger for good").waitFor();
+    await dialog.getByText("$447.00").waitFor();
+    expect(await dialog.locator("code").textContent()).toBe(`pmctl funding approve ${first} -t acme`);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  expect(notice).toMatch(/^The withdrawal of \$20\.00 by usr_ann is approved\. Entry \d+$/);
+  await expect.poll(() => present(page)).toEqual([third, second]);
+  expect(await act(page, rowOf(page, third).getByRole("button", { name: "Reject" }), "No such account")).toMatch(
+    /is rejected\. Entry \d+$/,
+  );
+  expect(await tenant.audit("withdrawal.approved", "withdrawal.rejected")).toMatchObject([
+    { type: "withdrawal.approved", actor: "admin:ops", payload: { withdrawalId: first } },
+    { type: "withdrawal.rejected", actor: "admin:ops", payload: { withdrawalId: third } },
+  ]);
+  await operator().rejectWithdrawal({ id: second });
+  await page.getByText("No withdrawal waits for a decision").waitFor({ timeout: 3000 });
+  await page.getByLabel("Withdrawals").selectOption("all");
+  await expect.poll(() => present(page)).toEqual([third, second, first]);
+  expect(new URL(page.url()).search).toBe("?status=all");
+  await page.reload();
+  await expect.poll(() => present(page)).toEqual([third, second, first]);
+  expect(await page.locator("code").last().textContent()).toBe("pmctl funding list -t acme");
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("deposits, debits and the sums by provider are those of the API; a file is made whose cells no spreadsheet runs", async () => {
+  const { page, complaints, close } = await openConsole(tenant, { path: "/funds" });
+  const deposits = page.getByRole("region", { name: "Deposits", exact: true });
+  await deposits.getByRole("table").waitFor();
+  const { entries } = await operator().listAudit({ type: "wallet.credited" });
+  expect(
+    await deposits.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id"))),
+  ).toEqual(entries.map(({ seq }) => String(seq)));
+  const [debit] = (await operator().listAudit({ type: "wallet.debited" })).entries;
+  expect(await rowOf(page, String(debit?.seq)).textContent()).toContain("credited twice");
+  const { byProvider } = await operator().getFundingReport({});
+  for (const { provider } of byProvider) await rowOf(page, provider).waitFor();
+  await page.getByText("No trader owes anything").waitFor();
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    deposits.getByRole("button", { name: "Download CSV" }).click(),
+  ]);
+  expect(file.suggestedFilename()).toBe("acme-deposits.csv");
+  const lines = (await readFile(await file.path(), "utf8")).split("\r\n");
+  expect(lines[0]).toBe("seq,ts,type,actor,userId,amount,receivable,provider,txRef,cause,problem");
+  expect(lines).toHaveLength(entries.length + 2);
+  expect(lines[1]).toContain(`,"'${HOSTILE.replaceAll('"', '""')}",500,`);
+  await deposits.getByText("2 rows, all of them.").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
