@@ -5,7 +5,8 @@ import { fromAndTo } from "../domain/market/ends.ts";
 import { type Outcome, outcomeOf, outcomeOnRecord } from "../domain/market/outcome.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import { rulesOf } from "../domain/policy/approvals.ts";
-import { correctableUntil } from "../engine/ends/correction.ts";
+import { marketSubject, waitingProposal } from "../engine/approvals/proposals.ts";
+import { correctableUntil, lapsesAt } from "../engine/ends/correction.ts";
 import { correctionOf, endingOf, sumsOf } from "../engine/ends/ending.ts";
 import { SINGLE } from "../engine/rows.ts";
 import type { LoggedRows } from "./logged-rows.ts";
@@ -73,10 +74,16 @@ export function correctionProblems(
   const { settledAt, outcome } = ending.marketState;
   const { correctionHours } = rulesOf(tenant ?? { document: "" }).resolution;
   const sums = correctionOf(ending, { from, to }, (account) => rows.balance(account));
+  // A correction that waited follows the time of its proposal, whose own entry follows it.
+  const proposed = waitingProposal(rows, marketSubject(marketId));
   const problems = differing(marketId, {
     from: [textOf(from), outcome === null ? "not settled" : textOf(outcome)],
     "corrected in time": [
-      String(settledAt !== null && askedAt(rows, marketId, at) < correctableUntil(settledAt, correctionHours)),
+      String(
+        settledAt !== null &&
+          (proposed?.proposedAt ?? at) < correctableUntil(settledAt, correctionHours) &&
+          (proposed === undefined || at < lapsesAt(proposed.finalAt)),
+      ),
       "true",
     ],
     takenBack: [payload.takenBack, decimalFromMicro(sums.takenBackMicro)],
@@ -84,13 +91,6 @@ export function correctionProblems(
     paid: [payload.paid, decimalFromMicro(sums.paidMicro)],
   });
   return [...problems, ...ungovernedEnd(rows, { marketId, kind: "correct", outcome: to }, at)];
-}
-
-/** When a correction was asked for: it may have waited as a proposal, which its own entry follows. */
-function askedAt(rows: LoggedRows, marketId: string, at: number): number {
-  for (const [, proposal] of rows.of("proposal"))
-    if (proposal.marketId === marketId && proposal.status === "pending") return proposal.proposedAt;
-  return at;
 }
 
 const textOf = (outcome: Outcome): string => canonicalJson(outcomeOnRecord(outcome));

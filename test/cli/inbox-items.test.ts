@@ -185,6 +185,21 @@ describe("proposals that wait", () => {
     ["an approval is missing", {}, ["market.proposed", "warn", at(1), "approve", "reject", "show"]],
     ["only its time is missing", { approvals: both }, ["market.proposed", "info", at(1), "reject", "show"]],
     [
+      "its time has just come",
+      { approvals: [...proposal.approvals, { by: "admin:eve", at: at(-0.5) }], finalAt: at(0) },
+      ["market.proposed", "info", null, "reject", "show"],
+    ],
+    [
+      "the last approval has just come",
+      { approvals: both, finalAt: at(-1) },
+      ["market.proposed", "info", null, "reject", "show"],
+    ],
+    [
+      "it could not be executed when its time came",
+      { approvals: [...proposal.approvals, { by: "admin:eve", at: at(-0.5) }], finalAt: at(-0.1) },
+      ["market.proposed", "warn", null, "execute", "reject", "show"],
+    ],
+    [
       "users object",
       { approvals: both, objections: 1, finalAt: at(-1) },
       ["market.proposed", "warn", null, "execute", "reject", "show"],

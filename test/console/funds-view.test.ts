@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
+import { serveTenant } from "../server/support/tenant.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
@@ -99,4 +100,32 @@ test("deposits, debits and the sums by provider are those of the API; a file is 
   await deposits.getByText("2 rows, all of them.").waitFor();
   expect(troubles(complaints)).toEqual([]);
   await close();
+});
+
+test("where another person must agree, an approval proposes, and the row decides the proposal", async () => {
+  const governed = await serveTenant({ console: CONSOLE, approvals: { withdraw: { aboveUsd: 10, approvals: 2 } } });
+  await governed.deposit("usr_cat", 100);
+  const cat = localApi(governed.services.handlers, { actor: "user:usr_cat", user: { id: "usr_cat" } });
+  const { withdrawalId } = await cat.requestWithdrawal({ amount: 60 });
+  const { page, close } = await openConsole(governed, { path: "/funds" });
+  const row = rowOf(page, withdrawalId);
+  expect(await act(page, row.getByRole("button", { name: "Approve" }), "Known account")).toMatch(
+    /^Proposed as prp_\w+: another person must approve the withdrawal\. Entry \d+$/,
+  );
+  const [proposal] = (await localApi(governed.services.handlers, { actor: "admin:second" }).listProposals({})).items;
+  await row.getByRole("button", { name: "Approve" }).waitFor();
+  await expect
+    .poll(async () => {
+      await row.getByRole("button", { name: "Reject" }).click();
+      const shown = await page.getByRole("dialog").getByRole("heading").textContent();
+      await page.keyboard.press("Escape");
+      return shown;
+    })
+    .toBe(`Reject: withdraw ${withdrawalId}`);
+  await localApi(governed.services.handlers, { actor: "admin:second" }).approveProposal({
+    id: proposal?.proposalId ?? "",
+  });
+  await page.getByText("No withdrawal waits for a decision").waitFor();
+  await close();
+  await governed.close();
 });

@@ -8,11 +8,13 @@ import { accessibilityProblems } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE, resolution: { correctionHours: 24 } });
+const two = tenantOfTests({ console: CONSOLE, resolution: { approvals: 2 } });
 const other = () => localApi(tenant.services.handlers, { actor: "admin:second" });
 const HOSTILE = "Will <img src=x onerror=alert(1)> open?";
 
 beforeAll(async () => {
   await tenant.deposit("usr_1", 500);
+  await two.openMarket("mkt_two", { question: "Will two agree?" });
   for (const id of ["mkt_seen", "mkt_settled", "mkt_void"]) await openHeld(tenant, id, `${HOSTILE} ${id}`, "usr_1");
 });
 
@@ -33,6 +35,7 @@ test("a market's page has its prices with trades, depth, positions, liability by
   const { yes, no } = await other().getMarketDepth({ id: "mkt_seen" });
   await page.getByText("Depth: shares up to a price as a table").click();
   const depth = page.getByRole("table", { name: "Depth: shares up to a price" });
+  await depth.waitFor();
   expect(await depth.locator("tbody tr").count()).toBe(new Set([...yes, ...no].map(({ price }) => price)).size);
   expect(await rowOf(page, "usr_1").textContent()).toContain("$10.00");
   expect(await accessibilityProblems(page)).toEqual([]);
@@ -137,5 +140,26 @@ test("voiding shows what goes back and states the most that the treasury adds; a
     .getByRole("alert")
     .filter({ hasText: /not found/i })
     .waitFor();
+  await close();
+});
+
+test("what the tenant lets two people decide becomes a proposal, which the second one approves on the market's page", async () => {
+  const { page, close } = await openConsole(two, { path: "/markets/mkt_two" });
+  const notice = await act(page, button(page, "Settle"), "It opened", async (dialog) => {
+    await dialog.getByRole("radio", { name: "No", exact: true }).check();
+  });
+  expect(notice).toMatch(/^Proposed: /);
+  await page
+    .getByRole("region", { name: "Pending proposal" })
+    .getByText("1 of 2: admin:ops")
+    .waitFor({ timeout: 5000 });
+  const second = localApi(two.services.handlers, { actor: "admin:second" });
+  const { proposalId } = await second.getMarketProposal({ id: "mkt_two" });
+  await second.rejectProposal({ id: proposalId, reason: "Not yet" });
+  await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 5000 });
+  await second.settleMarket({ marketId: "mkt_two", outcome: "yes" });
+  const region = page.getByRole("region", { name: "Pending proposal" });
+  expect(await act(page, region.getByRole("button", { name: "Approve" }), "Seen")).toMatch(/^Approved: .* Entry \d+$/);
+  expect(await two.audit("market.settled")).toMatchObject([{ payload: { outcome: "yes" } }]);
   await close();
 });

@@ -8,8 +8,11 @@ import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 const operator = () => localApi(tenant.services.handlers, { actor: "admin:second" });
+let readerKey: string;
 
 beforeAll(async () => {
+  const made = await operator().createKey({ name: "reader", type: "admin", scopes: ["read"] });
+  readerKey = (made as typeof made & { key: string }).key;
   await tenant.deposit("usr_1", 500);
   await openHeld(tenant, "mkt_rain", "Will it <img src=x onerror=alert(1)> rain?", "usr_1");
   await tenant.openMarket("mkt_snow", { question: "Will it snow?", kind: "cpmm" });
@@ -91,8 +94,7 @@ test("a market is created with a preview of its cost and curve, at the liquidity
   expect(troubles(complaints)).toEqual([]);
   await close();
 
-  const { key } = (await operator().createKey({ name: "reader", type: "admin", scopes: ["read"] })) as { key: string };
-  const reader = await openConsole(tenant, { path: "/markets", key });
+  const reader = await openConsole(tenant, { path: "/markets", key: readerKey });
   const button = reader.page.getByRole("button", { name: "Create market" });
   await button.waitFor();
   expect(await button.isDisabled()).toBe(true);

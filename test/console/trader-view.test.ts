@@ -60,6 +60,16 @@ test("the statement lists what moved the wallet, leads to the entries, and shows
   await user("usr_2").placeTrade({ marketId: "mkt_2", selection: { side: "yes", action: "sell" }, shares: 4 });
   await operator().creditWallet({ id: "usr_2", amount: 7, reason: HOSTILE });
   const { withdrawalId } = await user("usr_2").requestWithdrawal({ amount: 12.34 });
+  const [credit] = (await operator().listAudit({ type: "wallet.credited" })).entries;
+  const { sql } = tenant.backend;
+  await sql`insert into webhook_receiver (name, fingerprint, position) values ('crm', 'x', 1)`;
+  for (const [event, seq] of [
+    ["evt_own", credit?.seq ?? 0],
+    ["evt_other", 1],
+  ] as const)
+    await sql`
+      insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+      values ('crm', ${event}, ${seq}, 'wallet.credited', 'dead', 3, 1000, 1000)`;
   const { page, complaints, close } = await openConsole(tenant, { path: "/traders/usr_2" });
   const table = page.getByRole("table", { name: "Statement" });
   await table.waitFor();
@@ -72,6 +82,10 @@ test("the statement lists what moved the wallet, leads to the entries, and shows
     expect(await row.getByRole("link").getAttribute("href")).toBe(`/console/record/${seq}`);
   }
   await page.getByText(HOSTILE).first().waitFor();
+  const deliveries = page.getByRole("table", { name: "Deliveries" }).locator("[data-id]");
+  expect(await deliveries.evaluateAll((rows) => rows.map((each) => each.getAttribute("data-id")))).toEqual([
+    "evt_own.crm",
+  ]);
   const row = page.getByRole("table", { name: "Withdrawals" }).locator(`[data-id="${withdrawalId}"]`);
   expect(await act(page, row.getByRole("button", { name: "Approve" }), "Paid")).toMatch(/is approved\. Entry \d+$/);
   const [approved] = (await operator().listAudit({ type: "withdrawal.approved" })).entries;

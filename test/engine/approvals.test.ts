@@ -173,15 +173,18 @@ describe("time to object", () => {
   });
 });
 
-test("a correction that was proposed in time is carried out after its hold, although the time has passed", () => {
+test("a correction that was proposed in time is carried out after its hold, although the time has passed, for seven days", () => {
   const world = ruledWorld({ resolution: { holdHours: 2, correctionHours: 3 } });
   world.run(settling);
   world.wait(2 * HOUR);
   const correction: Command = { type: "correctMarket", marketId: "m1", outcome: "no", reason: "Misread" };
   const id = propose(world, correction);
-  const late = { ...correction, proposedAt: world.now };
+  const late = { ...correction, proposed: { at: world.now, finalAt: world.now + 2 * HOUR } };
   world.wait(2 * HOUR);
   expect(world.refusal(correction)).toBe("CORRECTION_CLOSED");
+  world.wait(7 * 24 * HOUR);
+  expect(world.refusal(execution(id, "admin:ops", late))).toBe("CORRECTION_CLOSED");
+  world.wait(-1);
   world.run(execution(id, "admin:ops", late));
   expect(world.get("marketState", "m1")?.outcome).toBe("no");
 });

@@ -31,6 +31,14 @@ describe("three ways", () => {
     expect(plan.items[2]).toMatchObject({ base: 9000, desired: 7000, live: 8000 });
   });
 
+  test("a longer time for corrections loosens, since it makes settlements that were final correctable again", () => {
+    const tenant = new PlannedTenant();
+    const within = (hours: number) => ({ sections: { resolution: `{ correctionHours: ${hours} }` } });
+    tenant.apply(within(2));
+    expect(summary(tenant.plan(within(3)))).toEqual(["resolution.correctionHours change loosens"]);
+    expect(summary(tenant.plan(within(0)))).toEqual(["resolution.correctionHours change tightens"]);
+  });
+
   test("a file and a live value that agree are no conflict, whatever was applied before", () => {
     const tenant = new PlannedTenant();
     tenant.apply(policy("{ maxTradeUsd: 500 }"));

@@ -82,6 +82,28 @@ test("an execution before its time is found", () => {
   expect(found(early)).toEqual(["market:m1: agreed to", "p1: executed before"]);
 });
 
+test.each([
+  ["seven days after its hold", -1, []],
+  ["later than that", 0, ["m1: corrected in time"]],
+])("a correction that was proposed in time is carried out %s", (_, late, expected) => {
+  const world = openWorld({}, { resolution: { holdHours: 1, correctionHours: 2, approvals: 1 } });
+  world.run(marketOf());
+  world.run(settling);
+  const correction: Command = { type: "correctMarket", marketId: "m1", outcome: "no", reason: "Misread" };
+  const at = world.now;
+  world.run({ ...correction, asked: { proposalId: "p1", by: "admin:ops", request: "{}", evidence: null } });
+  world.wait(HOUR);
+  const timely = workOf({ ...correction, proposed: { at, finalAt: world.now } }, "{}", () => null) as Work;
+  world.run({ type: "executeProposal", proposalId: "p1", by: "admin:ops", work: timely });
+  const elapsed = 7 * 24 * HOUR + late;
+  const { log } = world;
+  const moved = log.map((entry) =>
+    ["market.corrected", "proposal.executed"].includes(entry.type) ? { ...entry, at: entry.at + elapsed } : entry,
+  );
+  // The settlement itself was carried out without a proposal.
+  expect(found(moved)).toEqual(["market:m1: agreed to", ...expected]);
+});
+
 test("an execution of a rejected proposal is found", () => {
   const rejection = { type: "proposal.rejected", payload: { ...named, reason: "No" } as Entry["payload"] } as const;
   expect(after("proposal.approved", rejection)).toEqual(["market:m1: agreed to", "p1: status"]);

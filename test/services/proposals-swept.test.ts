@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { refusedOnce } from "../../src/app/serve/background-work.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import { sweepProposals } from "../../src/services/proposals/proposals.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -54,7 +55,13 @@ test("however many due proposals are refused, a later one is executed at once", 
   await tenant.api().updatePolicy({ maxCreditUsd: 15 });
   await Promise.all(ids.map((id) => eve.approveProposal({ id })));
   const end = await endOfHeldMarket();
-  expect(await sweepProposals(tenant.services)).toBe(0);
+  const told: string[] = [];
+  const onRefused = refusedOnce((text) => told.push(text));
+  expect(await sweepProposals(tenant.services, undefined, onRefused)).toBe(0);
+  expect(await sweepProposals(tenant.services, undefined, onRefused)).toBe(0);
+  expect(told).toHaveLength(REFUSED);
+  for (const id of ids)
+    expect(told).toContainEqual(expect.stringContaining(`${id} is due and waits, because it is refused`));
   await expect.poll(() => sweepProposals(tenant.services), { timeout: 20_000 }).toBe(1);
   expect(await statuses([end])).toEqual(["executed"]);
   expect(new Set(await statuses(ids))).toEqual(new Set(["pending"]));

@@ -1,9 +1,12 @@
 import { signAnchor } from "../../domain/audit/anchor.ts";
+import type { Fault } from "../../domain/fault.ts";
 import { checkFeeds } from "../../oracle/check.ts";
 import type { OracleContext } from "../../oracle/context.ts";
 import { type OracleWorker, startOracle, sweep } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { type Repeated, repeat } from "../../services/background/repeat.ts";
+import { startSweeper } from "../../services/background/sweepers.ts";
+import { sweepProposals } from "../../services/proposals/proposals.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
@@ -35,6 +38,26 @@ function startSweep({ services, leases, metrics, log }: Serving, context: Oracle
   );
   metrics.setOracle({ sweepAgeMs: () => worker.ageMs(), read: () => oracleGauges(services) });
   return worker;
+}
+
+/** Executes proposals whose time has come. */
+export function startProposalWork({ services, leases, log }: Pick<Serving, "services" | "leases" | "log">): Repeated {
+  const onRefused = refusedOnce((text) => log.warn(text));
+  return startSweeper(
+    async (signal) => leases.holds("closing") && sweepProposals(services, signal, onRefused),
+    (error) => log.error({ err: error }, "Proposals whose time has come cannot be executed"),
+  );
+}
+
+/** Reports a refused proposal once for each reason, however often it is tried. */
+export function refusedOnce(tell: (text: string) => void): (proposal: { id: string }, fault: Fault) => void {
+  const last = new Map<string, string>();
+  return ({ id }, { code, message }) => {
+    // Another actor decided since the sweep found it.
+    if (code === "PROPOSAL_DECIDED" || last.get(id) === code) return;
+    last.set(id, code);
+    tell(`The proposal ${id} is due and waits, because it is refused: ${code}: ${message}`);
+  };
 }
 
 /** Creates the sender of events to the receivers of the tenant file. */

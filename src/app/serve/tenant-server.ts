@@ -23,14 +23,13 @@ import type { AnchorWriter } from "../../services/anchors/anchor-writer.ts";
 import { type Look, newestAnchor } from "../../services/anchors/evidence.ts";
 import { Leases } from "../../services/background/leases.ts";
 import { startSweeper, sweepClosings, sweepOverrides } from "../../services/background/sweepers.ts";
-import { sweepProposals } from "../../services/proposals/proposals.ts";
 import { SERVER_ID } from "../../services/tenant/identifiers.ts";
 import { openTenant, type TenantServices } from "../../services/tenant/tenant.ts";
 import { languagesFor } from "../embed/check-embed.ts";
 import { logsFolder } from "../logs/read-logs.ts";
 import { serviceOptions } from "../tenant/tenant-services.ts";
 import { openAnchoring } from "./anchoring.ts";
-import { createDeliveries, startOracleWork, watchCluster } from "./background-work.ts";
+import { createDeliveries, startOracleWork, startProposalWork, watchCluster } from "./background-work.ts";
 import { consoleOf, type OwnConsole, openOwnConsole } from "./console-listener.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { readinessOf, type ServeOptions, type Serving } from "./serving.ts";
@@ -131,10 +130,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
     async () => leases.holds("overrides") && sweepOverrides(services),
     (error) => log.error({ err: error }, "Ended overrides cannot be recorded"),
   );
-  const proposals = startSweeper(
-    async (signal) => leases.holds("closing") && sweepProposals(services, signal),
-    (error) => log.error({ err: error }, "Proposals whose time has come cannot be executed"),
-  );
+  const proposals = startProposalWork(serving);
   watchRecord(serving, anchoring.writer);
   const deliveries = createDeliveries(serving);
   await deliveries.start();

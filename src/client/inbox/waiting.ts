@@ -61,6 +61,20 @@ export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"list
 
 type Proposal = WireResult<"listProposals">["items"][number];
 
+/** A server executes a due proposal within seconds; after this time it was refused, or no server runs. */
+const EXECUTED_WITHIN_MS = 10_000;
+
+/** What a pending proposal waits for. One that is overdue could not be executed when its time came. */
+export function proposalWaitsFor(
+  { kind, approvals, approvalsNeeded, objections, finalAt }: Proposal,
+  now: number,
+): "approval" | "hand" | "overdue" | "time" {
+  if (approvals.length < approvalsNeeded) return "approval";
+  if (objections > 0 || kind === "key") return "hand";
+  const dueAt = Math.max(Date.parse(finalAt), ...approvals.map(({ at }) => Date.parse(at)));
+  return now >= dueAt + EXECUTED_WITHIN_MS ? "overdue" : "time";
+}
+
 /** Proposals that wait for an approval, for a person to execute them, or for their time. Those that wait for their time alone are only information. */
 export function waitingProposals(
   tenant: string,
@@ -69,17 +83,21 @@ export function waitingProposals(
   subjects?: Subjects,
 ): Waiting[] {
   return proposals.map((proposal) => {
-    const { proposalId, kind, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;
-    const lacks = approvalsNeeded - approvals.length;
-    const isByHand = objections > 0 || kind === "key";
+    const { proposalId, marketId, approvals, approvalsNeeded, objections, finalAt, proposedBy } = proposal;
+    const waitsFor = proposalWaitsFor(proposal, now);
     const standing = [
       `${approvals.length} of ${counted(approvalsNeeded, "approval")}`,
       ...(objections > 0 ? [counted(objections, "objection")] : []),
+      ...(waitsFor === "overdue" ? ["its time has come, but it could not be executed"] : []),
     ].join(", ");
-    const verbs = [...(lacks > 0 ? ["approve"] : isByHand ? ["execute"] : []), "reject", "show"];
+    const verbs = [
+      ...(waitsFor === "approval" ? ["approve"] : waitsFor === "time" ? [] : ["execute"]),
+      "reject",
+      "show",
+    ];
     return item(
       marketId === null ? "proposal" : "market.proposed",
-      lacks > 0 || isByHand ? "warn" : "info",
+      waitsFor === "time" ? "info" : "warn",
       [proposalId, `${proposedBy} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
       {
         amountUsd: proposedUsd(proposal, subjects),

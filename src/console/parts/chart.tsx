@@ -52,7 +52,13 @@ export function Chart({
         <strong>{name}</strong>
         <span class="soft">
           {x === undefined
-            ? curves.map((each) => summaryOf(each, scale)).join("; ")
+            ? curves.map((each, index) => (
+                <>
+                  {curves.length > 1 && <Swatch of={each} index={index} />}
+                  {summaryOf(each, scale)}
+                  {index < curves.length - 1 && "; "}
+                </>
+              ))
             : `${scale.x ? scale.x(x) : instant(x)}: ${curves.flatMap((each, index) => wordsAt(each, ys[index], scale)).join(", ")}`}
         </span>
       </figcaption>
@@ -69,6 +75,12 @@ export function Chart({
       <AsTable name={name} curves={curves} rows={rows} scale={scale} over={over} />
     </figure>
   );
+}
+
+/** How a curve is drawn, before its name. */
+function Swatch({ of: { color = "--accent", shape }, index }: { of: Curve; index: number }) {
+  const line = shape === "dots" || shape === "bars" ? "dotted" : index === 0 ? "solid" : "dashed";
+  return <span class={`swatch ${line}`} style={{ color: `var(${color})` }} aria-hidden="true" />;
 }
 
 function wordsAt({ name }: Curve, value: number | null | undefined, { y }: Scale): string[] {

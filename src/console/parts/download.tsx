@@ -43,14 +43,14 @@ export function Download({
     }
   };
   return (
-    <span class="ways">
+    <p class="ways download">
       <button type="button" disabled={isReading} onClick={() => void make()}>
         Download CSV
       </button>
       <span role="status" class="soft">
         {isReading ? "Reading …" : told || `At most ${count(MOST_ROWS)} rows, newest first.`}
       </span>
-    </span>
+    </p>
   );
 }
 

@@ -81,7 +81,8 @@ function optionsFor(
   const axis = { stroke: token("--muted"), font: `12px ${token("--font")()}`, ticks: { show: false } };
   return {
     ...sizeOf(element),
-    padding: [8, 16, 0, 0],
+    // Half of a label is to the right of the last tick.
+    padding: [8, scale.x ? 36 : 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
     scales: {

@@ -1,6 +1,8 @@
 import { proposedWork } from "../../client/inbox/proposed.ts";
+import { proposalWaitsFor } from "../../client/inbox/waiting.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { useDesk } from "../desk.ts";
 import { Action, type ActionOf } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -12,7 +14,7 @@ export type Proposal = WireResult<"getProposal">;
 /** The buttons that decide a pending proposal. */
 export function Decisions({ of: proposal }: { of: Proposal }) {
   const { tenant } = useDesk().session;
-  const { proposalId: id, kind, approvals, approvalsNeeded, objections } = proposal;
+  const { proposalId: id, kind } = proposal;
   const work = proposedWork(proposal);
   const decision = (
     label: string,
@@ -32,12 +34,13 @@ export function Decisions({ of: proposal }: { of: Proposal }) {
       return `${afterwards}: ${work}. It is ${status}.`;
     },
   });
-  const isComplete = approvals.length >= approvalsNeeded;
-  const isByHand = objections > 0 || kind === "key";
+  const waitsFor = proposalWaitsFor(proposal, wallClockMs());
   return (
     <span class="ways">
-      {!isComplete && <Action of={decision("Approve", "approve", (api) => api.approveProposal({ id }), "Approved")} />}
-      {isComplete && isByHand && (
+      {waitsFor === "approval" && (
+        <Action of={decision("Approve", "approve", (api) => api.approveProposal({ id }), "Approved")} />
+      )}
+      {(waitsFor === "hand" || waitsFor === "overdue") && (
         <Action of={decision("Execute", "execute", (api) => api.executeProposal({ id }), "Executed")} />
       )}
       <Action of={decision("Reject", "reject", (api, reason) => api.rejectProposal({ id, reason }), "Rejected")} />

@@ -89,12 +89,12 @@ export function termsOfEnd(
 }
 
 /**
- * The effect of a changed rule, by its field in plans. Fewer actors, a shorter time and a higher limit loosen; how long
- * a settlement can be corrected neither loosens nor tightens.
+ * The effect of a changed rule, by its field in plans. Fewer actors, a shorter time and a higher limit loosen. So does a
+ * longer time for corrections, which makes settlements that were final correctable again.
  * @param from the value before; null for none
  */
 export function directionOfRules(field: string, from: unknown, to: unknown): Direction {
-  if (field === "resolution.correctionHours") return "neutral";
+  if (field === "resolution.correctionHours") return Number(to) > Number(from) ? "loosens" : "tightens";
   const [before, after] = [strictnessOf(from), strictnessOf(to)];
   const loosens = after.some((value, index) => value < (before[index] ?? 0));
   return loosens ? "loosens" : "tightens";

@@ -3,7 +3,7 @@ import { fromAndTo } from "../../domain/market/ends.ts";
 import { type Outcome, outcomeOnRecord } from "../../domain/market/outcome.ts";
 import { decimalFromMicro } from "../../domain/money.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
-import { HOUR_MS } from "../../domain/time/units.ts";
+import { DAY_MS, HOUR_MS } from "../../domain/time/units.ts";
 import { governed, marketSubject } from "../approvals/proposals.ts";
 import { type CommandKind, need, requireMarket, requireTenant, TENANT } from "../command.ts";
 import type { Draft } from "../draft.ts";
@@ -17,8 +17,8 @@ interface CorrectMarket {
   reason: string;
   /** What the decision rests on, in words. */
   evidence?: string | undefined;
-  /** When it was proposed, if it waited: the time limit is that of the proposal. */
-  proposedAt?: number | undefined;
+  /** If it waited as a proposal: when it was proposed, and from when it could be carried out. */
+  proposed?: { at: number; finalAt: number } | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
 }
@@ -29,6 +29,14 @@ interface Corrected extends Omit<Correction, "moves"> {
   from: Outcome;
   outcome: Outcome;
   correctedAt: number;
+}
+
+/** How long after its hold a correction that was proposed in time may wait for approvals, or for a decision about objections. */
+const DECIDED_WITHIN_MS = 7 * DAY_MS;
+
+/** The last instant, exclusive, at which a proposed correction is carried out, in milliseconds since the epoch. */
+export function lapsesAt(finalAt: number): number {
+  return finalAt + DECIDED_WITHIN_MS;
 }
 
 /** The last instant, exclusive, at which a settlement can be corrected, in milliseconds since the epoch. */
@@ -73,12 +81,11 @@ const correctNow: CommandKind<CorrectMarket, Corrected> = {
   ],
   ownBatch: true,
   decide(draft, command, now) {
+    const { proposed, outcome: to } = command;
     const { correctionHours } = rulesOf(requireTenant(draft)).resolution;
-    requireCorrectable(
-      requireMarket(draft, command.marketId).marketState,
-      { to: command.outcome, correctionHours },
-      command.proposedAt ?? now,
-    );
+    const { marketState } = requireMarket(draft, command.marketId);
+    requireCorrectable(marketState, { to, correctionHours }, proposed?.at ?? now);
+    if (proposed && now >= lapsesAt(proposed.finalAt)) throw lapsed(lapsesAt(proposed.finalAt));
     return correct(draft, command, now);
   },
 };
@@ -88,6 +95,12 @@ export const correctMarket = governed(correctNow, {
   about: ({ marketId, outcome, reason }) => ({ subject: marketSubject(marketId), marketId, outcome, reason }),
   terms: termsOfMarket,
 });
+
+function lapsed(endedAt: number): Fault {
+  const until = new Date(endedAt).toISOString();
+  const message = `The proposed correction lapsed at ${until}, seven days after its hold: reject the proposal`;
+  return new Fault("CORRECTION_CLOSED", message, { detail: { limit: until } });
+}
 
 /** The correction without the time limit, as replaying the log repeats it. */
 export function correct(draft: Draft, command: CorrectMarket, now: number): Corrected {

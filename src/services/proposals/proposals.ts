@@ -94,10 +94,15 @@ const PAGE = 100;
  * Executes what waits for nothing but its time. A proposal whose work is refused waits on, and is tried again; it delays
  * no other.
  * @param signal ends the sweep before its next proposal
+ * @param onRefused called with each refused proposal and the reason
  * @returns how many this sweep executed
  * @throws the last error that is no Fault, once all were tried
  */
-export async function sweepProposals(context: ServiceContext, signal?: AbortSignal): Promise<number> {
+export async function sweepProposals(
+  context: ServiceContext,
+  signal?: AbortSignal,
+  onRefused: (proposal: Proposal, fault: Fault) => void = () => {},
+): Promise<number> {
   const failures: unknown[] = [];
   let executed = 0;
   for (let after: DueMark | undefined; ; ) {
@@ -110,7 +115,8 @@ export async function sweepProposals(context: ServiceContext, signal?: AbortSign
         await context.sequencer.submit({ command, actor: SYSTEM_ACTOR });
         executed += 1;
       } catch (error) {
-        if (!(error instanceof Fault)) failures.push(error);
+        if (error instanceof Fault) onRefused(proposal, error);
+        else failures.push(error);
       }
     }
     after = page.at(-1);

@@ -61,7 +61,8 @@ async function preparedFor(context: ServiceContext, { id, input, oracle, proposa
       return preparedVoid(decoded("voidMarket"));
     case "correctMarket": {
       const correction = preparedCorrection(decoded("correctMarket"));
-      return { ...correction, command: { ...correction.command, proposedAt: proposal.proposedAt } };
+      const proposed = { at: proposal.proposedAt, finalAt: proposal.finalAt };
+      return { ...correction, command: { ...correction.command, proposed } };
     }
     case "approveWithdrawal":
       return preparedApproval(context, decoded("approveWithdrawal"), caller);

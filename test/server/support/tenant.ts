@@ -25,11 +25,18 @@ export interface ServedTenant {
 export interface ServedOptions extends Partial<TenantOptions> {
   /** The section of the tenant file about how markets end. */
   resolution?: Json;
+  /** The section of the tenant file about what needs several people. */
+  approvals?: Json;
   /** Where it listens, if not at free ports of the loopback address. */
   where?: Partial<ListenOptions>;
 }
 
-export async function serveTenant({ resolution, where, ...options }: ServedOptions = {}): Promise<ServedTenant> {
+export async function serveTenant({
+  resolution,
+  approvals,
+  where,
+  ...options
+}: ServedOptions = {}): Promise<ServedTenant> {
   const backend = await openBackend();
   const services = await openTenant({
     tenantId: TENANT,
@@ -40,8 +47,9 @@ export async function serveTenant({ resolution, where, ...options }: ServedOptio
   // The keys that the harness inserted are named again, or the apply would revoke them.
   const stored = await backend.sql`select hash, name, type, expires_at from api_key where expires_at is null`;
   const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
+  const sections: { [name: string]: Json } = { ...(resolution && { resolution }), ...(approvals && { approvals }) };
   await sequencer.submit({
-    command: configOf({ keys, ...(resolution && { document: canonicalJson({ resolution }) }) }),
+    command: configOf({ keys, ...((resolution || approvals) && { document: canonicalJson(sections) }) }),
     actor: "cli:test",
   });
   const server = await serveServices(services, { pool: backend.pool, ...options }, where);

@@ -68,10 +68,10 @@ export function Payments({ of: { name, type, file, empty } }: { of: PaymentKind 
             ]}
           />
           {entries.length > 0 && (
-            <p class="ways">
+            <div class="ways">
               {cursor !== null && <a href={addressOf("/record", { type })}>Older ones in the record</a>}
               <Download file={file} columns={COLUMNS} read={(api, page) => readPayments(api, type, page)} />
-            </p>
+            </div>
           )}
         </>
       )}

@@ -10,10 +10,12 @@ export interface Life {
   entries: readonly Entry[];
   /** Whether there are no earlier ones. */
   isWhole: boolean;
+  /** The number of the last entry of the whole log that was read. */
+  readTo: number;
 }
 
-/** A request looks at a bounded part of the log, so a page may hold few entries. */
-const MOST_REQUESTS = 10;
+/** Each request searches 50,000 entries of the log, since the log has no index by market. */
+const MOST_REQUESTS = 20;
 const MOST_ENTRIES = 1000;
 const PAGE = 200;
 
@@ -22,16 +24,29 @@ const PAGE = 200;
  * @param known what was read before; then only newer entries are read
  */
 export async function readLife(api: Api, marketId: string, known?: Life): Promise<Life> {
-  const newest = known?.entries[0]?.seq;
-  if (known && newest !== undefined) {
-    const newer = await readPages(api, { marketId, after: newest });
-    // Too much has happened meanwhile: the newest part is read anew.
-    if (newer.isWhole) return { ...known, entries: [...newer.entries.toReversed(), ...known.entries] };
+  const { entries: newest } = await api.listAudit({ limit: 1 });
+  const head = newest[0]?.seq ?? 0;
+  if (known?.readTo === head) return known;
+  if (known) {
+    const newer = await readPages(api, { marketId, after: known.readTo });
+    const entries = [...newer.entries.toReversed(), ...known.entries];
+    // If too much has happened meanwhile, the newest part is read anew.
+    if (newer.isWhole) return { entries, isWhole: known.isWhole, readTo: lastOf(entries, head) };
   }
-  return readPages(api, { marketId });
+  const { createdAt } = await api.getMarket({ id: marketId });
+  const read = await readPages(api, { marketId, since: createdAt });
+  return { ...read, readTo: lastOf(read.entries, head) };
 }
 
-async function readPages(api: Api, filter: { marketId: string; after?: number }): Promise<Life> {
+/** A later read may have seen entries beyond the head that was asked for first. */
+function lastOf([newest]: readonly Entry[], head: number): number {
+  return Math.max(head, newest?.seq ?? 0);
+}
+
+async function readPages(
+  api: Api,
+  filter: { marketId: string; after?: number; since?: string },
+): Promise<Pick<Life, "entries" | "isWhole">> {
   const entries: Entry[] = [];
   let cursor: string | undefined;
   for (let request = 0; request < MOST_REQUESTS && entries.length < MOST_ENTRIES; request++) {

@@ -20,7 +20,6 @@ interface Shown {
   market: Market;
   history: WireResult<"getMarketHistory">;
   depth: WireResult<"getMarketDepth"> | undefined;
-  life: Life | undefined;
   proposals: readonly Proposal[];
   /** What each outcome would pay; undefined once the market has one. */
   previews: readonly Preview[] | undefined;
@@ -29,11 +28,12 @@ interface Shown {
 /** One market: its figures, its whole life, and what an operator can do about it. */
 export function MarketView({ id }: ViewProps) {
   const { session, changes } = useDesk();
+  const live = useLive((api) => readMarket(api, id), id);
+  // A long log takes seconds to search, which the figures do not wait for.
   const known = useRef<Life | undefined>(undefined);
-  const live = useLive(async (api) => {
-    const shown = await readMarket(api, id, known.current);
-    known.current = shown.life;
-    return shown;
+  const { value: life, refused } = useLive(async (api) => {
+    known.current = await readLife(api, id, known.current);
+    return known.current;
   }, id);
   useEffect(() => {
     changes.watch([id]);
@@ -47,7 +47,7 @@ export function MarketView({ id }: ViewProps) {
       line={pmctl(session.tenant, "market", "show", id)}
       tools={market && <MarketActions of={market} />}
     >
-      {({ market: of, history, depth, life, proposals, previews }) => (
+      {({ market: of, history, depth, proposals, previews }) => (
         <>
           {proposals.map((proposal) => (
             <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
@@ -60,6 +60,8 @@ export function MarketView({ id }: ViewProps) {
           <Price history={history} life={life} of={of} />
           {previews && <Liability of={previews} />}
           {depth && <Depth of={depth} />}
+          {refused && <p class="problem">The market's entries of the audit log: {refused.message}</p>}
+          {!life && !refused && <p class="empty">Reading the market's entries of the audit log …</p>}
           {life && <Holders of={life} isEnded={of.status === "settled"} />}
           {life && <Timeline of={life} market={of} />}
         </>
@@ -68,18 +70,17 @@ export function MarketView({ id }: ViewProps) {
   );
 }
 
-async function readMarket(api: Api, id: string, known: Life | undefined): Promise<Shown> {
+async function readMarket(api: Api, id: string): Promise<Shown> {
   const [market, history] = await Promise.all([api.getMarket({ id }), api.getMarketHistory({ id })]);
   const isOver = market.status === "settled";
-  const [depth, life, proposals, previews] = await Promise.all([
+  const [depth, proposals, previews] = await Promise.all([
     isOver ? undefined : api.getMarketDepth({ id }),
-    ifAllowed(readLife(api, id, known)),
     ifAllowed(api.listProposals({ marketId: id, status: "pending", limit: 20 })),
     isOver
       ? undefined
       : ifAllowed(Promise.all(["yes", "no", "void"].map((outcome) => api.previewSettlement({ id, outcome })))),
   ]);
-  return { market, history, depth, life, proposals: proposals?.items ?? [], previews };
+  return { market, history, depth, proposals: proposals?.items ?? [], previews };
 }
 
 /** Undefined for what the key may not read, and for what a settlement in the meantime makes pointless. */

@@ -59,7 +59,7 @@ export function Gates({ of: { trade, sell, deposit, withdraw } }: { of: Eligibil
 function Reasons({ of }: { of: Verdict["reasons"] }) {
   if (of.length === 0) return <>—</>;
   return (
-    <ul class="plain">
+    <ul>
       {of.map(({ code, message, until, action }) => (
         <li key={code}>
           <bdi>{message}</bdi> <small>{code}</small>

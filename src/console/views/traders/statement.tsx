@@ -19,7 +19,7 @@ type Delivery = WireResult<"listWebhookDeliveries">["items"][number];
 
 const ROWS = 25;
 /** A request searches a part of the log. So many are sent until a page is full. */
-const SEARCHES = 5;
+const SEARCHES = 3;
 const DELIVERIES = 200;
 
 /** Everything that the log says about a trader, newest first, and the webhooks about it. */
