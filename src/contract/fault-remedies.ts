@@ -9,7 +9,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   FORBIDDEN: "Send an admin key instead of the public key.",
   SCOPE_REQUIRED: "Use a key with the scope, or let the operator create one: `pmctl key create --scopes`.",
   ORIGIN_FORBIDDEN:
-    "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file.",
+    "Send the user token as `Authorization: Bearer`, or list the page's origin under `cors.origins` of the tenant file; the console's under `server.console.origins`.",
   CSRF_INVALID: "Send the `csrfToken` of `GET /console/session` in `x-csrf-token`, or load the page again.",
   CONSOLE_OFF: "Leave out `server.console: false` in the tenant file, and restart the server.",
   KYC_REQUIRED: "Let the identity provider report a passed check. On a test system, send one yourself.",

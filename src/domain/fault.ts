@@ -48,7 +48,7 @@ const FAULTS = {
     meaning: "the admin key lacks a scope; the message names it",
     next: "pmctl key list",
   },
-  ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page's origin may not use the session cookie" },
+  ORIGIN_FORBIDDEN: { status: 403, exit: 4, meaning: "the page's origin or its host may not use the session" },
   CSRF_INVALID: { status: 403, exit: 4, meaning: "the header `x-csrf-token` lacks the token of the session" },
   KYC_REQUIRED: {
     status: 403,

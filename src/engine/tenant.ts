@@ -109,7 +109,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     const capitalBefore = before?.capitalMicro ?? 0n;
     const addedMicro = command.capitalMicro > capitalBefore ? command.capitalMicro - capitalBefore : 0n;
     requireScopesOfWork(draft, command, addedMicro, before);
-    requirePlanApproved(draft, command, { before, givesKeys: givenKeys(draft, command).length > 0 });
+    const givesKeys = givenKeys(draft, command).length > 0;
     const strays = tenantStrays(draft);
     if (command.ifVersion !== undefined && command.ifVersion !== (before?.version ?? 0))
       throw stale("the configuration");
@@ -123,6 +123,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
       before?.kycRequired !== kycRequired || before.liquidityMicro !== liquidityMicro || before.document !== document;
     if (!strays && !policyChanged && !settingsChanged && addedMicro === 0n && !touched.includes(true))
       return { changed: false };
+    requirePlanApproved(draft, command, { before, givesKeys });
     const tenant: Tenant = {
       policy,
       overrides: before?.overrides ?? [],

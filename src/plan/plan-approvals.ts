@@ -1,5 +1,5 @@
 import type { ConfigDocument } from "../contract/resources/config-document.ts";
-import { type ApprovalRules, directionOfRules, ruleFields, rulesIn } from "../domain/policy/approvals.ts";
+import { directionOfRules, ruleFields, rulesIn } from "../domain/policy/approvals.ts";
 import { compare, type Findings } from "./plan-compare.ts";
 import type { Desired, LiveConfig } from "./plan-types.ts";
 
@@ -12,16 +12,5 @@ export function planApprovals({ document }: Desired, base: Partial<ConfigDocumen
     const direction = version === 0 ? "neutral" : directionOfRules(field, current, desired);
     return compare({ field, base: current, desired, live: current, adopted: undefined, direction });
   });
-  return { items, warnings: version === 0 ? [] : needed(live.approvals) };
-}
-
-/** What this apply needs before it is carried out; what an apply loosens or which keys it gives may need more. */
-function needed({ apply, loosen, key }: ApprovalRules): string[] {
-  const way = "`pmctl plan --out FILE`, `pmctl approve FILE` by the others, `pmctl apply --plan FILE`";
-  const needs = [
-    ...(apply && apply.approvals > 1 ? [`an apply needs ${apply.approvals} actors`] : []),
-    ...(loosen && loosen.approvals > 1 ? [`an apply that loosens needs ${loosen.approvals} actors`] : []),
-    ...(key && key.approvals > 1 ? [`an apply that gives keys needs ${key.approvals} actors`] : []),
-  ];
-  return needs.map((need) => `${need}: ${way}`);
+  return { items, warnings: [] };
 }

@@ -5,6 +5,7 @@ import type { PolicyChanges } from "../domain/audit/audit-shapes.ts";
 import { POLICY_FIELDS, type PolicyField } from "../domain/policy/fields.ts";
 import { DEFAULT_POLICY, mergePolicy, type Policy } from "../domain/policy/policy.ts";
 import { directionOf, policyValue } from "../domain/policy/values.ts";
+import { actorWarnings } from "./plan-actors.ts";
 import { planApprovals } from "./plan-approvals.ts";
 import { changedSettings, compare, type Findings, isNaming, policyFieldOf } from "./plan-compare.ts";
 import { isTargeted } from "./plan-desired.ts";
@@ -30,15 +31,16 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
     .filter(({ field }) => isMeant(field))
     .map((item) => ({ ...item, ...blameOf(item, live) }));
   const settings = live.document === null ? [] : changedSettings(base, desired.document);
+  const empty = live.version > 0 && settings.length === 0 && items.every(({ kind }) => kind === "adopted");
   return {
     tenant: desired.document.tenant,
     fileSha256: desired.fileSha256,
     liveVersion: live.version,
-    empty: live.version > 0 && settings.length === 0 && items.every(({ kind }) => kind === "adopted"),
+    empty,
     items,
     settings,
     ...(targets && { targets }),
-    warnings: parts.flatMap((part) => part.warnings),
+    warnings: [...parts.flatMap((part) => part.warnings), ...actorWarnings({ items, empty }, live)],
     ...(frozenUntil !== null && { freeze: { ...live.freeze, frozenUntil } }),
     overrides: live.overrides
       .filter(({ until }) => Date.parse(until) > now)

@@ -21,6 +21,11 @@ test("the first apply needs no other actor, a later one does, and weaker rules l
   await operator.edit("acme", (text) => text.replace("apply: { approvals: 2 }, ", ""));
   const plan = await run("plan acme -o json --out plan.json --accept-loosening");
   expect(plan.stdout).toContain("LOOSENS");
+  // A pipeline learns from the plan that the apply would be refused.
+  expect([plan.exitCode, plan.stderr]).toEqual([3, expect.stringContaining("2 actors, and 1 would agree")]);
+  expect(plan.stderr).toContain("other actors agree with pmctl approve plan.json");
+  expect(plan.stderr).not.toContain("gives keys");
+  expect((await run("apply --plan plan.json --dry-run")).exitCode).toBe(3);
   const refused = await run("apply acme --yes --accept-loosening");
   expect(refused.exitCode).toBe(3);
   expect(refused.stderr).toContain("2 actors");
@@ -34,6 +39,25 @@ test("the first apply needs no other actor, a later one does, and weaker rules l
   expect((await run("apply plan.json --yes")).exitCode).toBe(3);
 });
 
+test("a plan without a change needs no actor, and an apply of it neither", async () => {
+  await operator.edit("acme", (text) => text.replace("approvals: { key", "approvals: { apply: { approvals: 2 }, key"));
+  const plan = await run("plan acme");
+  expect([plan.exitCode, plan.stderr]).toEqual([0, expect.not.stringContaining("actors")]);
+  expect((await run("apply acme --yes")).exitCode).toBe(0);
+});
+
+test("a plan says who agrees: an apply by another actor than the approver's is refused no more", async () => {
+  const { url, kill } = await operator.serve("acme");
+  await operator.edit("acme", (text) => text.replace("feeBps: 100", "feeBps: 90"));
+  expect((await run("plan acme --out other.json --via db")).exitCode).toBe(3);
+  expect((await run("approve other.json --via db --yes")).exitCode).toBe(0);
+  expect((await run("apply --plan other.json --dry-run --via db")).exitCode).toBe(3);
+  const dry = await run("apply --plan other.json --dry-run --url", url);
+  expect([dry.exitCode, dry.stderr]).toEqual([0, expect.not.stringContaining("would refuse")]);
+  expect((await run("apply --plan other.json --yes --url", url)).exitCode).toBe(0);
+  await kill("SIGTERM");
+});
+
 test("commands that become proposals print them and exit with 0", async () => {
   const market = JSON.parse(
     (
@@ -43,7 +67,7 @@ test("commands that become proposals print them and exit with 0", async () => {
     ).stdout,
   );
   for (const line of [
-    `market settle ${market.id} --outcome yes --yes --early --reason r`,
+    `market settle ${market.id} --outcome yes --yes --early --reason r --evidence page-3`,
     "funding credit --user ann --amount 500 --new-user --yes --reason r",
     "policy set maxTradeUsd=100000 --yes --accept-loosening --reason r",
     "key create second --type admin",
@@ -58,6 +82,8 @@ test("commands that become proposals print them and exit with 0", async () => {
     expect.arrayContaining(["market.proposed", "proposal"]),
   );
   expect((await run("reconcile -o json")).exitCode).toBe(0);
+  const [settlement] = JSON.parse((await run("proposal list --kind settle -o json")).stdout);
+  expect(settlement.evidence).toBe("page-3");
   const table = await run("proposal list -o table");
   expect(table.stdout).toContain("settle");
 });

@@ -64,7 +64,7 @@ describe("voiding and correcting on the command line", () => {
         ["escrow", "209.464424 USD"],
         ["paid to them", "300.00 USD, their fees included"],
         ["from fees", "3.00 USD of it, which the house has had from their trades"],
-        ["largest payout", "200.00 USD to dan"],
+        ["largest payout", "200.00 USD to dan, for one position"],
         ["from the treasury", "87.535576 USD, which the escrow lacks because sales won"],
         ["to the treasury", "nothing"],
         ["house", "loses 107.535576 USD, not counting the fees of trades"],
@@ -83,6 +83,26 @@ describe("voiding and correcting on the command line", () => {
     const { exit, stdout } = await voids({ id, reason: REASON, yes: true, maxTreasury: 90 });
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ outcome: "void", fromTreasuryUsd: 87.535576, payoutsProcessed: 2 });
+  });
+
+  test("a treasury that would add too much is refused with the flag that allows more", async () => {
+    const id = await soldOut();
+    const { stderr } = await voids({ id, reason: REASON, yes: true });
+    expect(stderr).toContain("--max-treasury");
+  });
+
+  test("the confirmation says that an end can be corrected, and for how long", async () => {
+    const id = await traded();
+    const { stderr } = await voids({ id, reason: REASON }, { answers: ["no"] });
+    expect(stderr).toContain("To pay the positions back, which can be corrected for 24 h, type");
+    expect(stderr).not.toContain("cannot be undone");
+  });
+
+  test("the preview of a correction shows the question", async () => {
+    const id = await traded();
+    await voids({ id, reason: REASON, yes: true });
+    const { stdout } = await corrects({ id, outcome: "yes", preview: true }, { format: "table" });
+    expect(rows(stdout)).toContainEqual(["question", "Will it pay?"]);
   });
 
   test("a person who confirms the preview has stated what the treasury adds", async () => {
@@ -156,7 +176,7 @@ describe("voiding and correcting on the command line", () => {
         ["outcome", "YES=0.4"],
         ["a YES share", "0.40 USD"],
         ["a NO share", "0.60 USD"],
-        ["paid", "1 position"],
+        ["pays", "1 position"],
       ]),
     );
     const settled = await run((io) => runMarketSettle({ ...options, yes: true, early: true }, api, io));

@@ -7,6 +7,7 @@ import {
   proposalShow,
 } from "../../src/cli/commands/proposal.ts";
 import { resolveId } from "../../src/cli/input/names.ts";
+import { runMarketSettle } from "../../src/cli/market/market-settle.ts";
 import { QUESTIONS } from "../../src/client/inbox/questions.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
 import { type Office, overHttp } from "../server/support/office.ts";
@@ -87,6 +88,17 @@ describe("what a person is shown who decides about a proposal", () => {
     expect(question).toContain('correct "Will it rain?" to no');
     expect(taken).toContain("from YES to NO");
     expect(taken).toContain("taken back");
+  });
+
+  test("a person who settles learns before that it becomes a proposal, and what it waits for", async () => {
+    const { id } = await traded({ category: "slow" });
+    const io = testIo({ format: "table", color: false, terminal: 100, answers: ["no"] });
+    await expect(runMarketSettle({ id, outcome: "yes", reason: REASON }, ann(), io)).rejects.toThrow();
+    expect(io.stderr.text).toMatch(
+      /becomes a proposal +it waits for 2 approvals, yours among them, and for a hold of 1 h/,
+    );
+    expect(io.stderr.text).toContain("To propose to pay the positions, type");
+    expect(io.stderr.text).not.toContain("cannot be undone");
   });
 
   test("the users who object, each with the words of the objection", async () => {

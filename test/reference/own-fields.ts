@@ -120,6 +120,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   onRecord: "whether the audit log has it",
   openapi: "version of OpenAPI",
   opsUrl: "address of health checks and metrics",
+  consoleUrl: "address of the operator's console",
   origin: "file and line of the value, or default",
   outcome: "the side that won; absent before the settlement",
   passed: "how many cases passed",

@@ -243,7 +243,7 @@ async function carryOut(
 }
 
 /** What an apply sends, and what others approve. */
-async function inputOf(
+export async function inputOf(
   session: PlannedSession,
   { desired, writes }: Pick<Decision, "desired" | "writes">,
   rollbackTo?: number,

@@ -1,5 +1,6 @@
 import { dirname, join, relative, resolve } from "node:path";
 import { anchorFilesOf } from "../../config/anchor-files.ts";
+import { ownListener } from "../../config/schema/console-schema.ts";
 import type { TenantConfig } from "../../config/tenant-config.ts";
 import {
   type Deployment,
@@ -32,7 +33,8 @@ function tenantUnits(config: TenantConfig, deployment: Deployment): RenderedFile
   const { bin, directory } = deployment;
   const variables = variablesOf(config);
   const isEmbedded = database === "embedded";
-  const needsLowPort = [server.port, server.opsPort].some((port) => port > 0 && port < FIRST_FREE_PORT);
+  const own = server.console ? ownListener(server.console)?.port : undefined;
+  const needsLowPort = [server.port, server.opsPort, own ?? 0].some((port) => port > 0 && port < FIRST_FREE_PORT);
   const owners = variables.owner.map((name) => `${name} (${tenant}.owner.env, which no server reads)`);
   const shared = { bin, directory, tenant };
   return [

@@ -31,6 +31,8 @@ export interface LiveTenant {
   config: LiveConfig;
   /** Scopes of the admin key in use; undefined at the database, where scopes do not apply. */
   scopes?: readonly Scope[] | undefined;
+  /** The actor of changes on record; undefined for a key that is not in the configuration. */
+  actor?: string | undefined;
   /** The audit log after an entry, as texts of whole lines. */
   logText: LogText;
   /** Which servers are running; undefined over HTTP, where one answers. */
@@ -107,7 +109,8 @@ async function liveOver(
     throw new Fault("REFUSED", `${url} serves the tenant ${config.tenant}, not ${tenant}; nothing was written`);
   const fingerprint = keyFingerprint(hashApiKey(access.apiKey));
   const inUse = config.keys.find((each) => each.type === "admin" && each.fingerprint === fingerprint);
-  return { api, config, scopes: inUse?.scopes, logText: (after) => auditLinesOf(access, after) };
+  const actor = inUse && `admin:${inUse.name}`;
+  return { api, config, scopes: inUse?.scopes, actor, logText: (after) => auditLinesOf(access, after) };
 }
 
 /** With `--key` or the read key, a job need not have the values of the other keys. */
@@ -156,6 +159,7 @@ export function overDatabase(
     return {
       api,
       config: await readLive(api),
+      actor: operatorActor(),
       logText: async (after) => (await openLogLines(opened.checks, { after })).pages,
       leases: () => opened.pool.read(readLeases),
     };

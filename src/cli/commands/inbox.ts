@@ -54,13 +54,13 @@ export function register(noun: Command, host: Host): void {
       .option("--within <span>", "include what ends within this time (default: 14d)", timeSpan)
       .option("--kind <kind>", `only this kind, of ${INBOX_KINDS.join(", ")}; may be given again`, addKind)
       .description(
-        "list what waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits. Changes and starts nothing; on a terminal, Enter acts on an item",
+        "list what waits for a person, most urgent first; exit code 8 when a log or ledger does not hold, 9 or 10 when all or some tenants cannot be reached, 3 when something waits for a person (notes, without a level, do not). Changes and starts nothing; on a terminal, Enter acts on an item",
       ),
     {
       names: "tenant kind severity id title amountUsd since dueAt commands",
       ends: {
         ...READS_FILES,
-        3: "something waits",
+        3: "something waits for a person; notes alone, which have no level, end with 0",
         8: "a log or ledger does not hold",
         9: "no tenant can be reached",
         10: "some tenants cannot be reached",

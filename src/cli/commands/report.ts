@@ -105,9 +105,9 @@ export const reportTraders = defineCommand({
     { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right", optional: true },
     { title: "WON", cell: ({ winRate }) => (winRate === null ? "-" : percent(winRate)), align: "right" },
     { title: "REALIZED", cell: ({ realizedPnl }) => cents(realizedPnl), align: "right", optional: true },
-    // People see what selling pays now; data formats also have `unrealizedPnl` and `totalPnl` at the price.
+    // What selling pays now is less than what positions are worth at the price, which the total counts, as in JSON.
     { title: "SELL P&L", cell: ({ sellPnl }) => cents(sellPnl), align: "right", optional: true },
-    { title: "P&L", cell: ({ realizedPnl, sellPnl }) => cents(realizedPnl + sellPnl), align: "right" },
+    { title: "P&L", cell: ({ totalPnl }) => cents(totalPnl), align: "right" },
     { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
   ],
   empty: "No user traded.",

@@ -17,9 +17,10 @@ export function settledWords({ outcome, payout, reason, corrections }: Settled):
 
 /** What a line of the statement is about, such as a trade, or a market and how it ended. */
 export function subjectOf(line: WireResult<"listStatement">["items"][number]): string {
-  const { tradeId, withdrawalId, marketId, reference, from, outcome, reason } = line;
+  const { tradeId, withdrawalId, marketId, reference, from, outcome, reason, owed } = line;
   const id = orDash(tradeId ?? withdrawalId ?? marketId ?? reference);
-  if (outcome === undefined) return id;
   const change = from === undefined ? "" : `from ${outcomeText(from)} to `;
-  return `${id}, ${change}${outcomeText(outcome)}${reason === undefined ? "" : `: ${reason}`}`;
+  const debt = owed === undefined ? "" : owed > 0 ? `, ${usd(owed)} owed more` : `, ${usd(-owed)} of the debt repaid`;
+  const end = outcome === undefined ? "" : `, ${change}${outcomeText(outcome)}`;
+  return `${id}${end}${debt}${reason === undefined ? "" : `: ${reason}`}`;
 }

@@ -101,6 +101,7 @@ const userStatement = defineList({
     { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "WHAT", cell: ({ type }) => type, whole: true },
     { title: "AMOUNT", cell: ({ amount }) => usd(amount), align: "right" },
+    { title: "OWED", cell: ({ owed }) => (owed === undefined ? "" : usd(owed)), align: "right", optional: true },
     { title: "BALANCE", cell: ({ balance }) => usd(balance), align: "right" },
     {
       title: "OF",

@@ -172,6 +172,8 @@ const REFUSED: Record<Refusal["reason"], string> = {
   rule: "breaks a rule",
   freeze: "the tenant is frozen",
   approval: "needs a person's yes",
+  actors: "needs other actors",
+  proposal: "a proposal about it waits",
 };
 
 /** One line for each reason to refuse, with the option that accepts it. */
@@ -183,14 +185,14 @@ export function refusalLines(plan: JudgedPlan): string[] {
 
 /** The message for each refused field, with the option that accepts it. */
 export function refusalsSaid({ items, rules = [], refusals, money }: JudgedPlan) {
-  return refusals.map(({ reason, field, flag }) => {
+  return refusals.map(({ reason, field, flag, message }) => {
     const rule = rules.find(({ name }) => field === `rules.${name}`)?.message;
     const told = items.find((item) => item.field === field)?.problem ?? rule;
     const short = field === CAPITAL_FIELD && reason === "conflict" ? shortage({ money }) : undefined;
     const problem = flag === null ? (short ?? told) : rule;
     const accepted = flag === null ? "" : `; ${flag} decides it`;
     const code = reason === "rule" || reason === "approval" ? ("RULE_DENIED" as const) : ("CONFLICT" as const);
-    return { field, message: `${problem ?? REFUSED[reason]}${accepted}`, code };
+    return { field, message: `${problem ?? message ?? REFUSED[reason]}${accepted}`, code };
   });
 }
 

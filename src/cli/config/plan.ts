@@ -25,6 +25,7 @@ import {
   annotationsAt,
   annotationsOf,
   ITEM_FIELDS,
+  type JudgedPlan,
   noteRest,
   planTable,
   refusalLines,
@@ -103,7 +104,10 @@ export async function planTargets(
 ): Promise<ExitCode> {
   const { out, detailedExitcode, replay } = options;
   requireOneAddress(targets, options);
-  const { planTenant } = await import("../../app/apply/plan-tenant.ts");
+  const [{ planTenant }, { refusedForOthers }] = await Promise.all([
+    import("../../app/apply/plan-tenant.ts"),
+    import("../../app/apply/plan-refusals.ts"),
+  ]);
   const others = new DirectorySecrets(directory);
   const annotations: Annotation[] = [];
   const { values: planned, failure } = await oneByOne(
@@ -117,16 +121,23 @@ export async function planTargets(
       },
     },
     async ({ tenant, confirm, targets = options.target, accepted }) => {
-      const { plan, files } = await withConfig(directory, tenant, { ...options, others }, io, async (session) => {
-        const planned = await planTenant(session, targets);
-        if (replay === undefined) return { plan: planned.plan, files: session };
-        const { replayPlan } = await import("../../app/replay/replay-window.ts");
-        const again = await replayPlan(planned, planned.tenant, Date.parse(replay));
-        return { plan: { ...planned.plan, replay: again }, files: session };
-      });
-      confirm?.(plan);
       const choices = choicesOf(withAccepted(options, accepted));
-      const refusals = refusalsOf(plan, choices);
+      const { plan, files, byOthers } = await withConfig(
+        directory,
+        tenant,
+        { ...options, others },
+        io,
+        async (session) => {
+          const planned = await planTenant(session, targets);
+          confirm?.(planned.plan);
+          const byOthers = await refusedForOthers(session, planned, choices);
+          if (replay === undefined) return { plan: planned.plan, files: session, byOthers };
+          const { replayPlan } = await import("../../app/replay/replay-window.ts");
+          const again = await replayPlan(planned, planned.tenant, Date.parse(replay));
+          return { plan: { ...planned.plan, replay: again }, files: session, byOthers };
+        },
+      );
+      const refusals = [...refusalsOf(plan, choices), ...byOthers];
       const judged = { ...shownPlan(plan, choices), refusals };
       annotations.push(...annotationsAt(refusalsSaid(judged), files));
       return { shown: judged, bound: { ...shownPlan(plan), refusals, accepted: acceptedBy(options) } };
@@ -139,12 +150,7 @@ export async function planTargets(
       out,
       planned.map(({ bound }) => bound),
     );
-    const isRefused = plans.some(({ refusals }) => refusals.length > 0);
-    io.output.note(
-      isRefused
-        ? `Saved; pmctl apply ${out} would be refused too: accept what it asks about when planning`
-        : `Saved; carry it out with pmctl apply ${out}`,
-    );
+    io.output.note(`Saved; ${nextOf(plans, out)}`);
   }
   const isEmptyHanded = failure !== undefined && plans.length === 0;
   const view = { ...planTable(plans), annotations: () => annotations };
@@ -159,4 +165,13 @@ export async function planTargets(
   const code = reasons.size === 1 && reasons.has("freeze") ? "FROZEN" : "REFUSED";
   if (refused.length > 0) throw new Fault(code, ["An apply would refuse this:", ...refused].join("\n"));
   return detailedExitcode && plans.some(({ empty }) => !empty) ? EXIT.planned : EXIT.ok;
+}
+
+/** What to do with a saved plan. */
+function nextOf(plans: readonly JudgedPlan[], file: string): string {
+  const reasons = plans.flatMap(({ refusals }) => refusals.map(({ reason }) => reason));
+  if (reasons.length === 0) return `carry it out with pmctl apply ${file}`;
+  if (reasons.every((reason) => reason === "actors"))
+    return `other actors agree with pmctl approve ${file}, and then pmctl apply ${file} carries it out`;
+  return `pmctl apply ${file} would be refused too: accept what it asks about when planning`;
 }

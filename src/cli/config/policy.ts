@@ -5,6 +5,7 @@ import { Fault } from "../../domain/fault.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
 import { POLICY_FIELDS, type PolicyField, rowOf } from "../../domain/policy/fields.ts";
 import { mergePolicy, type PolicyPatch } from "../../domain/policy/policy.ts";
+import { isProposal } from "../../domain/policy/proposal.ts";
 import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
 import { directionOf, policyValue, statedFields, statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
@@ -23,6 +24,8 @@ interface SetOptions {
   yes?: boolean | undefined;
   acceptLoosening?: boolean | undefined;
   reason?: string | undefined;
+  /** The values hold for a while only. */
+  endsByItself?: boolean;
 }
 
 export function register(noun: Command, host: Host): void {
@@ -42,16 +45,15 @@ export function register(noun: Command, host: Host): void {
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
       const { yes, acceptLoosening, reason } = options;
-      const set = { patch: policyPatch(args), yes, acceptLoosening, reason };
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
+      const endsByItself = policyTtlSec !== undefined;
+      const set = { patch: policyPatch(args), yes, acceptLoosening, reason, endsByItself };
       if (policyTtlSec !== undefined && policyTtlSec > MAX_POLICY_TTL_SEC)
         throw new Fault("USAGE", "--ttl is at most 30d: put a lasting value into the tenant file");
       mustAsk(set, io.prompts);
       await withSession(options, io, (session) =>
         runPolicySet(set, (reason) => session.api(undefined, { policyTtlSec, reason }), io),
       );
-      if (policyTtlSec !== undefined)
-        io.output.note("It goes back by itself. To end it before, set it again without --ttl");
     },
   );
 }
@@ -103,7 +105,7 @@ const updatedView: View<Updated, Updated> = {
  * that no one accepts
  */
 export async function runPolicySet(options: SetOptions, apiWith: (reason?: string) => Api, io: Io): Promise<void> {
-  const { patch, acceptLoosening } = options;
+  const { patch, acceptLoosening, endsByItself } = options;
   const asks = mustAsk(options, io.prompts);
   const policy = await apiWith().getPolicy({});
   const loosened = loosenedFields(policy, patch).join(", ");
@@ -114,7 +116,10 @@ export async function runPolicySet(options: SetOptions, apiWith: (reason?: strin
     if (!(await io.prompts.confirm(question))) throw declined();
   } else if (loosened !== "" && !acceptLoosening)
     throw new Fault("REFUSED", `This loosens ${loosened}: accept it with --accept-loosening`);
-  await io.output.print(await apiWith(reason).updatePolicy(patch), updatedView);
+  const updated = await apiWith(reason).updatePolicy(patch);
+  await io.output.print(updated, updatedView);
+  if (endsByItself && !isProposal(updated))
+    io.output.note("It goes back by itself. To end it before, set it again without --ttl");
 }
 
 /** The fields whose new value allows something that the present value stops. */

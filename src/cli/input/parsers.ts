@@ -23,16 +23,24 @@ export function wholeNumber(value: string): number {
 /** Any outcome of a market, in the form of the interface. */
 export function marketOutcome(value: string): OutcomeShape<number> {
   const outcome = outcomeIn(value);
-  if (outcome === undefined) throw new InvalidArgumentError("It must be yes, no, void, or a fraction such as yes=0.4.");
+  if (outcome === undefined)
+    throw new InvalidArgumentError(
+      `It must be yes, no, void, or what a YES share is paid, such as ${fractionMeant(value)}.`,
+    );
   return outcomeShown(outcomeOnRecord(outcome));
 }
 
 /** An outcome that pays the shares. */
 export function settledOutcome(value: string): Exclude<OutcomeShape<number>, "void"> {
-  const outcome = marketOutcome(value);
+  const outcome = outcomeIn(value);
+  if (outcome === undefined)
+    throw new InvalidArgumentError(`It must be yes, no, or what a YES share is paid, such as ${fractionMeant(value)}.`);
   if (outcome === "void") throw new InvalidArgumentError("pmctl market void undoes a market.");
-  return outcome;
+  return outcomeShown(outcomeOnRecord(outcome));
 }
+
+/** The fraction that a bare number most likely means, or an example. */
+const fractionMeant = (value: string): string => `yes=${/^0\.\d{1,6}$/.test(value) ? value : "0.4"}`;
 
 /** Seconds since 1970. */
 export function epochSeconds(value: string): number {

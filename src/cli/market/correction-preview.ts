@@ -3,6 +3,7 @@ import { counted } from "../../domain/text.ts";
 import { instant, outcomeText, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import type { Field } from "../output/table.ts";
+import { type EndTerms, endTermsOf, proposedFields } from "./end-terms.ts";
 import { treasuryFields } from "./ending-market.ts";
 import { clarifiedFields } from "./market-clarify.ts";
 
@@ -13,11 +14,16 @@ export type CorrectionPreview = WireResult<"previewCorrection">;
 export async function readCorrection(
   { id, outcome }: { id: string; outcome: CorrectionPreview["to"] },
   api: Api,
-): Promise<{ preview: CorrectionPreview; view: View<CorrectionPreview, CorrectionPreview> }> {
+): Promise<{
+  preview: CorrectionPreview;
+  view: View<CorrectionPreview, CorrectionPreview>;
+  terms: EndTerms | undefined;
+}> {
   const [preview, market] = await Promise.all([
     api.previewCorrection({ id, outcome: outcomeText(outcome) }),
     api.getMarket({ id }),
   ]);
+  const terms = await endTermsOf(market, api);
   const { marketId, from, to, until } = preview;
   const view = {
     kind: "record",
@@ -29,9 +35,10 @@ export async function readCorrection(
       ["outcome", `from ${outcomeText(from).toUpperCase()} to ${outcomeText(to).toUpperCase()}`],
       ...movedFields(preview),
       ["can be corrected until", instant(until)],
+      ...proposedFields(terms),
     ],
   } satisfies View<CorrectionPreview, CorrectionPreview>;
-  return { preview, view };
+  return { preview, view, terms };
 }
 
 /** Who pays back and gets how much. */

@@ -8,7 +8,7 @@ import { askReason, mustAsk } from "../input/prompts.ts";
 import { usd } from "../output/cells.ts";
 import { marketArgument, type marketsIn } from "./market-choice.ts";
 
-/** What the commands share that settle, void and correct a market: each moves money that no command moves back. */
+/** What the commands share that settle, void and correct a market: each moves money. */
 
 /** The flags of every such command. */
 export interface EndFlags {
@@ -16,6 +16,8 @@ export interface EndFlags {
   /** Shows what would be moved, and moves nothing. */
   preview?: boolean | undefined;
   reason?: string | undefined;
+  /** What the decision rests on, in words. */
+  evidence?: string | undefined;
 }
 
 /** The payments that the line expects. */
@@ -70,7 +72,12 @@ export function endCommand<Flags extends EndFlags>(definition: EndDefinition<Fla
   return {
     register: (noun: Command, host: Host) =>
       host.add<Flags>(
-        takes(theMarket.takes(noun.command(verb).description(summary))).addHelpText("after", note + WAITS_NOTE),
+        takes(theMarket.takes(noun.command(verb).description(summary)))
+          .option(
+            "--evidence <text>",
+            "what the decision rests on, up to 2000 characters; others read it before they agree",
+          )
+          .addHelpText("after", note + WAITS_NOTE),
         { operation, ends: { 3: NOT_CONFIRMED } },
         async ({ options: given, args, io }) => {
           theMarket.check({ args, io });
@@ -106,8 +113,20 @@ export function requireWithinTreasury(
   if (fromTreasuryUsd <= maxTreasury) return;
   throw new Fault(
     "EXPECTATION_NOT_MET",
-    `${what} would take ${usd(fromTreasuryUsd)} USD from the treasury, more than --max-treasury: nothing was paid`,
+    `${what} would take ${usd(fromTreasuryUsd)} USD from the treasury, more than --max-treasury ${usd(maxTreasury)} states: nothing was paid`,
   );
+}
+
+/** Names the flag that allows more where the treasury would have to add more than was stated. */
+export async function withTreasuryFlag<Answer>(work: Promise<Answer>): Promise<Answer> {
+  try {
+    return await work;
+  } catch (error) {
+    const isAboutIt = error instanceof Fault && error.code === "EXPECTATION_NOT_MET";
+    if (!isAboutIt || !error.message.includes("from the treasury")) throw error;
+    const { code, message, detail } = error;
+    throw new Fault(code, `${message}. --max-treasury allows more`, { cause: error, detail });
+  }
 }
 
 /** What the treasury adds and gets, in words. */

@@ -6,6 +6,7 @@ import { mustAsk } from "../input/prompts.ts";
 import { outcomeText, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { type CorrectionPreview, movedFields, readCorrection } from "./correction-preview.ts";
+import { consequenceOf } from "./end-terms.ts";
 import {
   confirmEnd,
   type EndFlags,
@@ -13,6 +14,7 @@ import {
   requireWithinTreasury,
   type TreasuryFlag,
   treasuryOption,
+  withTreasuryFlag,
 } from "./ending-market.ts";
 import { marketsIn } from "./market-choice.ts";
 
@@ -78,15 +80,22 @@ export async function runMarketCorrect(options: CorrectOptions, api: Api, io: Io
     return;
   }
   const seen = mustAsk(options, io.prompts) ? await askToCorrect(options, api, io) : undefined;
-  const corrected = api.correctMarket({ id, outcome, reason, maxTreasuryUsd: maxTreasury ?? seen?.fromTreasuryUsd });
-  await io.output.print(await io.output.during("Correcting the payments", corrected), correctedView);
+  const corrected = api.correctMarket({
+    ...{ id, outcome, reason, evidence: options.evidence },
+    maxTreasuryUsd: maxTreasury ?? seen?.fromTreasuryUsd,
+  });
+  await io.output.print(await io.output.during("Correcting the payments", withTreasuryFlag(corrected)), correctedView);
 }
 
 async function askToCorrect(options: CorrectOptions, api: Api, io: Io): Promise<CorrectionPreview> {
   const outcome = outcomeText(options.outcome);
-  const { preview, view } = await readCorrection(options, api);
+  const { preview, view, terms } = await readCorrection(options, api);
   requireWithinTreasury("The correction", preview, options);
   io.output.explain(preview, view);
-  await confirmEnd(`${options.id} ${outcome}`, "To take back and pay these differences", io);
+  await confirmEnd(
+    `${options.id} ${outcome}`,
+    consequenceOf("take back and pay these differences", terms && { ...terms, correctionHours: 0 }),
+    io,
+  );
   return preview;
 }

@@ -34,7 +34,10 @@ const OPTIONAL = ["key", "meta", "liquidity"] as const;
 export function marketInput(flags: MarketFlags, standardInput = ""): WireInput<"createMarket"> {
   if (flags.file !== undefined) {
     const extra = [...REQUIRED, ...OPTIONAL].find((name) => flags[name] !== undefined);
-    if (extra) throw new Fault("USAGE", `The file states the market: leave out ${optionOf(extra)}`);
+    if (extra) {
+      const hint = extra === "key" ? ", which names the market here; --admin-key chooses the admin key" : "";
+      throw new Fault("USAGE", `The file states the market: leave out ${optionOf(extra)}${hint}`);
+    }
     if (flags.file === STANDARD_INPUT.option) return fromText(standardInput, STANDARD_INPUT.name);
     return fromText(readConfigFile(flags.file), flags.file);
   }

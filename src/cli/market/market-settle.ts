@@ -6,6 +6,7 @@ import { settledOutcome } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { outcomeText, price, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { consequenceOf } from "./end-terms.ts";
 import { confirmEnd, type EndFlags, type ExpectFlags, endCommand, expectOptions } from "./ending-market.ts";
 import { type Preview, readPreview, showPreview } from "./settlement-preview.ts";
 
@@ -20,7 +21,7 @@ export interface SettleOptions extends EndFlags, ExpectFlags {
 
 export const marketSettle = endCommand<Omit<SettleOptions, "id">>({
   verb: "settle",
-  summary: "pay the winners; cannot be undone; --reason says what decides it",
+  summary: "pay the positions of the outcome; --reason says what decides it",
   operation: "settleMarket",
   subject: "A settlement",
   takes: (command) =>
@@ -35,7 +36,7 @@ export const marketSettle = endCommand<Omit<SettleOptions, "id">>({
             .makeOptionMandatory(),
         )
         .option("--preview", "only show what would be paid; needs no --reason"),
-      "winners",
+      "positions",
     ).option("--early", "with --yes: settle before the market closes, or against its price"),
   run: runMarketSettle,
 });
@@ -93,17 +94,18 @@ export async function runMarketSettle(options: SettleOptions, api: Api, io: Io):
   const settled = api.settleMarket({
     marketId: id,
     outcome,
+    evidence: options.evidence,
     expectPayouts: options.expectPayouts ?? seen?.payouts,
     expectTotalUsd: options.expectTotal ?? seen?.totalUsd,
   });
-  await io.output.print(await io.output.during("Paying the winners", settled), settledView);
+  await io.output.print(await io.output.during("Paying the positions", settled), settledView);
 }
 
 async function askToSettle(options: SettleOptions, api: Api, io: Io): Promise<Preview> {
   const { id, outcome } = options;
-  const preview = await showPreview(options, "Settling", api, io);
+  const { preview, terms } = await showPreview(options, "Settling", api, io);
   const warning =
     preview.status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";
-  await confirmEnd(`${id} ${outcomeText(outcome)}`, `${warning}To pay the winners, which cannot be undone`, io);
+  await confirmEnd(`${id} ${outcomeText(outcome)}`, `${warning}${consequenceOf("pay the positions", terms)}`, io);
   return preview;
 }

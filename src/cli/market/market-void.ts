@@ -4,6 +4,7 @@ import type { Io } from "../command.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
+import { consequenceOf } from "./end-terms.ts";
 import {
   confirmEnd,
   type EndFlags,
@@ -14,6 +15,7 @@ import {
   type TreasuryFlag,
   treasuryFields,
   treasuryOption,
+  withTreasuryFlag,
 } from "./ending-market.ts";
 import { type Preview, readPreview, showPreview } from "./settlement-preview.ts";
 
@@ -25,7 +27,7 @@ export interface VoidOptions extends EndFlags, ExpectFlags, TreasuryFlag {
 
 export const marketVoid = endCommand<Omit<VoidOptions, "id">>({
   verb: "void",
-  summary: "give open positions back what they cost; cannot be undone; traders read --reason",
+  summary: "give open positions back what they cost; traders read --reason",
   operation: "voidMarket",
   subject: "A void",
   takes: (command) =>
@@ -69,17 +71,18 @@ export async function runMarketVoid(options: VoidOptions, api: Api, io: Io): Pro
   const voided = api.voidMarket({
     id,
     reason,
+    evidence: options.evidence,
     expectPayouts: expectPayouts ?? seen?.payouts,
     expectTotalUsd: expectTotal ?? seen?.totalUsd,
     maxTreasuryUsd: maxTreasury ?? seen?.fromTreasuryUsd,
   });
-  await io.output.print(await io.output.during("Paying positions back", voided), voidedView);
+  await io.output.print(await io.output.during("Paying positions back", withTreasuryFlag(voided)), voidedView);
 }
 
 async function askToVoid(options: VoidOptions, api: Api, io: Io): Promise<Preview> {
-  const preview = await showPreview({ ...options, outcome: "void" }, "Voiding", api, io);
+  const { preview, terms } = await showPreview({ ...options, outcome: "void" }, "Voiding", api, io);
   requireWithinTreasury("Voiding", preview, options);
   const warning = preview.status === "open" ? "It is still open: a trade before you confirm stops the void.\n" : "";
-  await confirmEnd(`${options.id} void`, `${warning}To pay the positions back, which cannot be undone`, io);
+  await confirmEnd(`${options.id} void`, `${warning}${consequenceOf("pay the positions back", terms)}`, io);
   return preview;
 }

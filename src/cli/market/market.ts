@@ -62,8 +62,10 @@ const detailFields = (market: WireResult<"getMarket">, line: readonly number[]):
   ...clarifiedFields(market),
 ];
 
+type CreateFlags = MarketFlags & { adminKey?: string };
+
 /** Opens the market that the line, a file or the operator states. */
-async function createMarket({ options, io }: CommandContext<MarketFlags>): Promise<void> {
+async function createMarket({ options, io }: CommandContext<CreateFlags>): Promise<void> {
   // Before the tenant is opened, since checking the input needs no server.
   const { isIncomplete, marketInput } = await import("./market-input.ts");
   const { readStandardInput, STANDARD_INPUT } = await import("../input/standard-input.ts");
@@ -74,8 +76,8 @@ async function createMarket({ options, io }: CommandContext<MarketFlags>): Promi
   const onSealed = () => {
     isCreated = true;
   };
-  // `--key` names the market here, not the admin key for a server, so the file's first admin key is used.
-  const asked: Globals = { ...options, key: undefined };
+  // `--key` names the market here, so another option chooses the admin key for a server.
+  const asked: Globals = { ...options, key: options.adminKey };
   return withSession(asked, { ...io, onSealed }, async (session) => {
     const [{ marketWarnings }, { unknownFeed }, { feedsThatSettle }, { keepLastMarket }] = await Promise.all([
       import("../../app/apply/plan-tenant.ts"),
@@ -113,7 +115,7 @@ async function createMarket({ options, io }: CommandContext<MarketFlags>): Promi
 
 const marketCreate = {
   register: (noun: Command, host: Host) =>
-    host.add<MarketFlags>(
+    host.add<CreateFlags>(
       noun
         .command("create")
         .description(
@@ -122,7 +124,12 @@ const marketCreate = {
         .option("-f, --file <file>", "a market file, as in tenants/<id>/markets/; - reads the standard input")
         .option(
           "--key <key>",
-          "a name that no other market has; a repeat with the same terms returns the same market",
+          "the market's key, a name that no other market has; a repeat with the same terms returns the same market",
+          identifier,
+        )
+        .option(
+          "--admin-key <name>",
+          "the admin key of the tenant file to use with a server: elsewhere --key, which names the market here",
           identifier,
         )
         .option("--question <text>", "the question that traders answer")

@@ -5,6 +5,7 @@ import type { Io } from "../command.ts";
 import { instant, outcomeText, price, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import type { Field } from "../output/table.ts";
+import { type EndTerms, endTermsOf, proposedFields } from "./end-terms.ts";
 import { type ExpectFlags, treasuryFields } from "./ending-market.ts";
 import { clarifiedFields } from "./market-clarify.ts";
 
@@ -12,17 +13,18 @@ import { clarifiedFields } from "./market-clarify.ts";
 export type Preview = WireResult<"previewSettlement">;
 
 /**
- * Reads what an end would pay. Such payouts cannot be undone, so the view also shows the clarifications that the person
+ * Reads what an end would pay. Payouts are hard to take back, so the view also shows the clarifications that the person
  * who decides must know.
  */
 export async function readPreview(
   { id, outcome }: { id: string; outcome: Preview["outcome"] },
   api: Api,
-): Promise<{ preview: Preview; view: View<Preview, Preview> }> {
+): Promise<{ preview: Preview; view: View<Preview, Preview>; terms: EndTerms | undefined }> {
   const [preview, market] = await Promise.all([
     api.previewSettlement({ id, outcome: outcomeText(outcome) }),
     api.getMarket({ id }),
   ]);
+  const terms = await endTermsOf(market, api);
   const { marketId, question, status, closeAt, resolutionRef } = preview;
   const view: View<Preview, Preview> = {
     kind: "record",
@@ -34,9 +36,10 @@ export async function readPreview(
       ...clarifiedFields(market),
       ["outcome", outcomeText(outcome).toUpperCase()],
       ...(outcome === "void" ? voidFields : payoutFields)(preview),
+      ...proposedFields(terms),
     ],
   };
-  return { preview, view };
+  return { preview, view, terms };
 }
 
 function payoutFields(preview: Preview): Field[] {
@@ -44,7 +47,7 @@ function payoutFields(preview: Preview): Field[] {
   const isSide = typeof outcome === "string";
   return [
     ...(isSide ? [["market's price", agreement(preview)] as Field] : shareFields(outcome)),
-    [isSide ? "winners" : "paid", counted(payouts, "position")],
+    ["pays", counted(payouts, "position")],
     ["escrow", `${usd(escrowUsd)} USD`],
     ["paid to them", `${usd(totalUsd)} USD`],
     ["settlement fee", "none: the trades have paid theirs"],
@@ -74,7 +77,7 @@ function voidFields(preview: Preview): Field[] {
 
 const largestField = ({ largest }: Preview): Field => [
   "largest payout",
-  largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-",
+  largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}, for one position` : "-",
 ];
 
 function houseField({ houseResultUsd }: Preview): Field {
@@ -100,8 +103,8 @@ export async function showPreview(
   what: string,
   api: Api,
   { output }: Io,
-): Promise<Preview> {
-  const { preview, view } = await readPreview(options, api);
+): Promise<{ preview: Preview; terms: EndTerms | undefined }> {
+  const { preview, view, terms } = await readPreview(options, api);
   const { expectPayouts, expectTotal } = options;
   const { payouts, totalUsd } = preview;
   if ((expectPayouts ?? payouts) !== payouts || (expectTotal ?? totalUsd) !== totalUsd)
@@ -110,5 +113,5 @@ export async function showPreview(
       `${what} would make ${counted(payouts, "payout")} of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
     );
   output.explain(preview, view);
-  return preview;
+  return { preview, terms };
 }

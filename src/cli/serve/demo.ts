@@ -32,6 +32,7 @@ export const addressView: View<DemoAddresses, DemoAddresses> = {
     marketUrl,
     settlingUrl,
     opsUrl,
+    consoleUrl,
     adminKey,
     publicKey,
     userId,
@@ -47,6 +48,7 @@ export const addressView: View<DemoAddresses, DemoAddresses> = {
       `documents  ${url}/docs`,
       `API        ${url}    (described at ${url}/openapi.json)`,
       `operations ${opsUrl}    (/livez, /readyz, /metrics)`,
+      `console    ${consoleUrl}    (sign in with the admin key)`,
       `admin key  ${adminKey}`,
       `public key ${publicKey}`,
       `${userId}'s token, valid for an hour:`,
@@ -73,7 +75,7 @@ export function register(noun: Command, host: Host): void {
     addShowOptions(noun),
     {
       names:
-        "tenant url playgroundUrl marketUrl settlingUrl opsUrl adminKey publicKey userId userToken curl tryNext crowd markets trades reconciliation audit seconds",
+        "tenant url playgroundUrl marketUrl settlingUrl opsUrl consoleUrl adminKey publicKey userId userToken curl tryNext crowd markets trades reconciliation audit seconds",
       ends: { 8: "`--once`: the log or the ledger does not hold", 9: "the demo's database or server does not answer" },
     },
     runDemo,
@@ -133,7 +135,12 @@ async function keepPlaying(
   await trading?.stop();
 }
 
-async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], marketId: string, settlingId: string) {
+async function addresses(
+  stage: Demo["stage"],
+  { url, opsUrl, consoleUrl }: Demo["server"],
+  marketId: string,
+  settlingId: string,
+) {
   const { adminKey, publicKey } = stage;
   const userId = "alice";
   const userToken = await stage.userToken(userId);
@@ -145,6 +152,7 @@ async function addresses(stage: Demo["stage"], { url, opsUrl }: Demo["server"], 
     marketUrl: `${url}/m/${marketId}`,
     settlingUrl: `${url}/m/${settlingId}`,
     opsUrl,
+    consoleUrl,
     adminKey,
     publicKey,
     userId,

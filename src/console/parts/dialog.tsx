@@ -1,16 +1,15 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
-/** A modal dialog, open for as long as it is drawn. Escape closes it; the browser gives the focus back. */
+/** A modal dialog, open for as long as it is drawn. Escape closes it; what had the focus before gets it back. */
 export function Dialog({ name, onClose, children }: { name: string; onClose(): void; children: ComponentChildren }) {
   const place = useRef<HTMLDialogElement>(null);
   const title = useId();
-  useEffect(() => {
-    const before = document.activeElement;
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
     place.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
-    };
+    // Until the dialog is gone, nothing behind it can have the focus.
+    return () => queueMicrotask(() => before?.focus());
   }, []);
   return (
     <dialog

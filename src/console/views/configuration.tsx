@@ -71,7 +71,7 @@ function Fields({ of }: { of: WireResult<"getConfig"> }) {
       columns={[
         {
           title: "Field",
-          cell: ({ field, differs }) => (differs ? <strong class="warn">{field}</strong> : field),
+          cell: ({ field, differs }) => (differs ? <code class="warn">{field}</code> : <code>{field}</code>),
         },
         { title: "File", cell: ({ file }) => <Value of={file} /> },
         { title: "Live", cell: ({ live }) => <Value of={live} /> },

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from "preact";
 import type { WireResult } from "../../contract/operations.ts";
+import { counted } from "../../domain/text.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent, usd } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
+import { Chart } from "../parts/chart.tsx";
 import { TraderLink } from "../parts/links.tsx";
 import { Filter } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
@@ -42,7 +44,6 @@ export function OverviewView({ query }: ViewProps) {
       {({ compared, parts, house, traders }) => (
         <>
           <Comparison of={compared} />
-          <h2>Over time</h2>
           <Parts of={parts} />
           <h2>By category</h2>
           <Categories of={house.byCategory} />
@@ -95,30 +96,19 @@ function changeOf(now: number, before: number): string {
   return `${share > 0 ? "+" : ""}${percent(share)}`;
 }
 
+/** Volume and house result of each part, by the first day of the part, counted back from today. */
 function Parts({ of: parts }: { of: readonly Part[] }) {
-  const most = Math.max(...parts.map(({ volume }) => volume));
-  return (
-    <Table
-      name="Parts of the period"
-      rows={parts.toReversed()}
-      id={({ fromDaysAgo }) => String(fromDaysAgo)}
-      empty="There is nothing yet."
-      columns={[
-        { title: "Days", cell: ({ fromDaysAgo, toDaysAgo }) => daysWords(fromDaysAgo, toDaysAgo) },
-        { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
-        {
-          title: "Beside the others",
-          cell: ({ volume }) => <meter min={0} max={most || 1} value={volume} aria-label={`Volume ${usd(volume)}`} />,
-        },
-        { title: "House result", isNumber: true, cell: ({ revenue }) => <Usd of={revenue} /> },
-      ]}
-    />
-  );
+  const pointsOf = (value: (part: Part) => number) => parts.map((part) => [-part.fromDaysAgo, value(part)] as const);
+  const curves = [
+    { name: "Volume", points: pointsOf(({ volume }) => volume), shape: "bars" },
+    { name: "House result", points: pointsOf(({ revenue }) => revenue), color: "--good" },
+  ] as const;
+  return <Chart name="Volume and house result" curves={curves} scale={{ y: usd, x: dayWords }} over="From" />;
 }
 
-function daysWords(from: number, to: number): string {
-  if (from === 1) return "Today";
-  return from - to === 1 ? `${count(to)} days ago` : `${count(from - 1)} to ${count(to)} days ago`;
+function dayWords(x: number): string {
+  const daysAgo = Math.round(-x) - 1;
+  return daysAgo <= 0 ? "today" : `${counted(daysAgo, "day")} ago`;
 }
 
 function Categories({ of }: { of: WireResult<"getHouseReport">["byCategory"] }) {

@@ -60,7 +60,7 @@ export function RecordView({ query }: ViewProps) {
                 title: "What",
                 cell: (entry) => <bdi>{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
               },
-              { title: "Type", cell: (entry) => entry.type },
+              { title: "Type", cell: (entry) => <code>{entry.type}</code> },
               { title: "Actor", cell: ({ actor: by }) => <bdi>{by}</bdi> },
             ]}
           />

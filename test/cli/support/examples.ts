@@ -13,6 +13,7 @@ import { withRateLimit } from "../../support/tenant-text.ts";
 /** Why an example is read, options and arguments included, and not run. */
 const NOT_RUN: readonly (readonly [which: RegExp, reason: string])[] = [
   [/^(docs|serve|up|demo|market watch|webhook listen --forward-to)\b|--follow/, "it runs until it is stopped"],
+  [/^console --open\b/, "it opens a browser"],
   [/^oracle check\b/, "it asks exchanges on the internet"],
   [/^market create$/, "it asks on a terminal"],
   [/^db shell\b/, "it hands its streams on to psql"],

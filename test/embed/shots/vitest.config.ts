@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 export default defineConfig({
   root: ROOT,
   test: {
-    include: ["test/embed/{shots,speed}/*.run.ts"],
+    include: ["test/{console,embed}/{shots,speed}/*.run.ts"],
     globalSetup: ["test/support/global-setup.ts"],
     env: { LC_ALL: "C" },
     testTimeout: 900_000,

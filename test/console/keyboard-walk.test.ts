@@ -1,0 +1,108 @@
+import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
+import { openHeld } from "../embed/support/ends.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { ADMIN_KEY } from "../server/support/harness.ts";
+import { openBrowser, openPage } from "../support/browser.ts";
+import { troubles } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE });
+
+beforeAll(async () => {
+  await tenant.deposit("usr_1", 500);
+  await openHeld(tenant, "mkt_1", "Will the bridge open?", "usr_1");
+});
+
+test("a market is found, suspended and resumed with the keyboard alone; the focus comes back after each dialog", async () => {
+  const { page, complaints, close } = await openPage(await openBrowser());
+  const { keyboard } = page;
+  const focused = () => page.evaluate<string>("document.activeElement?.textContent ?? ''");
+  await page.goto(`${tenant.server.opsUrl}/console/`);
+  await page.getByLabel("Admin key").waitFor();
+  await keyboard.type(ADMIN_KEY);
+  await keyboard.press("Enter");
+  await page.getByRole("navigation", { name: "Views" }).waitFor();
+
+  await keyboard.press("Tab");
+  expect(await focused()).toBe("Skip to content");
+  await keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).getByText("g m").waitFor();
+  await keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await focused()).toBe("Skip to content");
+
+  await keyboard.press("g");
+  await keyboard.press("m");
+  await page.getByRole("heading", { name: "Markets", level: 1 }).waitFor();
+  expect(await page.getByRole("link", { name: "Markets" }).getAttribute("aria-current")).toBe("page");
+  await keyboard.press("/");
+  await keyboard.type("bridge g t ?");
+  expect(await page.getByRole("searchbox", { name: "Search" }).inputValue()).toBe("bridge g t ?");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+
+  await keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Commands" }).getByRole("combobox").waitFor();
+  await keyboard.type("bridge");
+  await page.getByRole("option", { name: /Will the bridge open/ }).waitFor();
+  await keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Will the bridge open?" }).waitFor();
+  for (const [label, type] of [
+    ["Suspend", "market.suspended"],
+    ["Resume", "market.resumed"],
+  ] as const) {
+    const button = page.getByRole("button", { name: label });
+    await expect.poll(() => button.isEnabled()).toBe(true);
+    await button.focus();
+    await keyboard.press("Enter");
+    const dialog = page.getByRole("dialog", { name: new RegExp(`^${label}`) });
+    await dialog.waitFor();
+    await dialog.getByRole("textbox", { name: "Reason" }).focus();
+    await keyboard.type("By hand");
+    await expect.poll(() => dialog.getByRole("button", { name: "Confirm" }).isEnabled()).toBe(true);
+    await keyboard.press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await expect.poll(async () => (await tenant.audit(type)).length).toBe(1);
+    await page
+      .getByRole("status")
+      .getByRole("link", { name: /^Entry \d+$/ })
+      .waitFor();
+  }
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("a connection that is lost is told, figures are marked stale, and both end when it is back", async () => {
+  const { page, close } = await openPage(await openBrowser());
+  await page.goto(`${tenant.server.opsUrl}/console/markets`);
+  await page.getByLabel("Admin key").fill(ADMIN_KEY);
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Will the bridge open?" }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByText("Connection lost").waitFor();
+  await page.locator('[data-stale="true"]').waitFor();
+  await page.context().setOffline(false);
+  await page.getByText("Connection lost").waitFor({ state: "detached" });
+  await expect.poll(() => page.locator('[data-stale="true"]').count()).toBe(0);
+  await close();
+});
+
+test("a dialog that is confirmed twice, or in two tabs, acts once", async () => {
+  const first = await openPage(await openBrowser());
+  const { page } = first;
+  await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_1`);
+  await page.getByLabel("Admin key").fill(ADMIN_KEY);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Suspend" }).click();
+  await page.getByRole("textbox", { name: "Reason" }).fill("Twice");
+  const confirm = page.getByRole("button", { name: "Confirm" });
+  const operator = localApi(tenant.services.handlers, { actor: "admin:second" });
+  await operator.suspendMarket({ id: "mkt_1" });
+  await confirm.dblclick();
+  await expect
+    .poll(async () => (await tenant.audit("market.suspended")).filter(({ actor }) => actor === "admin:second").length)
+    .toBe(1);
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await tenant.isSound()).toBe(true);
+  await first.close();
+});
