@@ -76,7 +76,8 @@ test("the printed address has no credential, an admin key signs in there, and --
   await expect.poll(() => readFile(opened, "utf8").catch(() => "")).toBe(`1:${server.opsUrl}/console/\n`);
   await rm(programs, { recursive: true });
   const none = await operator.runWith({ PATH: "/nowhere" }, "console", "acme", "--open");
-  expect(none).toMatchObject({ exitCode: 0, stdout: `${server.opsUrl}/console/` });
+  const note = `No browser could be opened here: open ${server.opsUrl}/console/ yourself`;
+  expect(none).toMatchObject({ exitCode: 0, stdout: `${server.opsUrl}/console/`, stderr: note });
   expect(await server.kill("SIGTERM")).toBe(0);
 });
 

@@ -19,6 +19,21 @@ const entry = <T extends AuditType>(type: T, actor: string, payload: AuditPayloa
 });
 const bought = entry("trade.executed", "user:alice", trade);
 
+const SETTLED: AuditPayloads["market.settled"] = {
+  marketId: "mkt_1",
+  outcome: "yes",
+  payouts: 1,
+  paid: "98",
+  returned: "952",
+  houseResult: "-48",
+};
+const PROPOSAL = {
+  proposalId: "prp_1",
+  kind: "settle",
+  marketId: "mkt_1",
+  finalAt: "2030-01-31T18:00:00.000Z",
+} as const;
+
 describe("the sentence of an audit entry", () => {
   test.each([
     ["a purchase", bought, "alice bought 80.69 Yes of 'Will it rain?' for $33.33"],
@@ -57,6 +72,26 @@ describe("the sentence of an audit entry", () => {
         reason: "the finals",
       }),
       'admin:ops changed feeBps from 100 to 200 until 2030-01-31 18:00Z: "the finals"',
+    ],
+    [
+      "a settlement by the oracle",
+      entry("market.settled", "oracle", SETTLED),
+      "oracle settled 'Will it rain?' as Yes: 1 winner paid $98.00, house result -$48.00",
+    ],
+    [
+      "a settlement that people proposed and the server carried out",
+      entry("market.settled", "oracle", { ...SETTLED, reason: "final report" }),
+      "a proposal whose hold had ended settled 'Will it rain?' as Yes: 1 winner paid $98.00, house result -$48.00: \"final report\"",
+    ],
+    [
+      "the end of a proposal's hold",
+      entry("proposal.executed", "oracle", { ...PROPOSAL, result: null }),
+      "the server executed the proposal prp_1 (settle), whose hold had ended",
+    ],
+    [
+      "an objection that an operator made for a user",
+      entry("proposal.objected", "admin:ops", { ...PROPOSAL, userId: "bob", objections: 1, reason: "It rained" }),
+      'bob objected to the proposal prp_1 (settle) through admin:ops, as 1 user did: "It rained"',
     ],
     [
       "a credit by hand",

@@ -148,7 +148,13 @@ export class ProposalHistory {
     const proposalId = `prp_${this.#askedFor.size}`;
     const asking = known ? { ...command, traderId: known.traderId } : command;
     this.#askedFor.set(proposalId, asking);
-    return { ...asking, asked: { proposalId, by, request: `{"number":"${proposalId}"}`, evidence: null } };
+    // The recomputation finds a credit's user and amount in its request.
+    const credit =
+      asking.type === "creditWallet" ? { id: asking.traderId, amount: Number(asking.amountMicro) / 1e6 } : {};
+    return {
+      ...asking,
+      asked: { proposalId, by, request: canonicalJson({ number: proposalId, ...credit }), evidence: null },
+    };
   }
 
   #workOf({ id, request }: Proposal): Work {

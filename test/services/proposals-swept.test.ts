@@ -12,7 +12,9 @@ const REFUSED = 101;
 let tenant: TestTenant;
 beforeAll(async () => {
   const approvals = { credit: { aboveUsd: 10, approvals: 2 } };
-  tenant = await openTestTenant({ rules: { resolution: { categories: { held: HELD } }, approvals } });
+  tenant = await openTestTenant({
+    rules: { resolution: { categories: { held: HELD, both: { approvals: 2 } } }, approvals },
+  });
 });
 afterAll(() => tenant.close());
 
@@ -65,5 +67,28 @@ test("however many due proposals are refused, a later one is executed at once", 
   await expect.poll(() => sweepProposals(tenant.services), { timeout: 20_000 }).toBe(1);
   expect(await statuses([end])).toEqual(["executed"]);
   expect(new Set(await statuses(ids))).toEqual(new Set(["pending"]));
+  expect(await tenant.faults()).toEqual([]);
+});
+
+test("an entry that a proposal causes has the proposal's reason, and an approver's reason is that of the approval", async () => {
+  await tenant.deposit("dan", 1);
+  const proposer = localApi(tenant.services.handlers, { actor: "admin:ops", reason: "goodwill" });
+  const eve = localApi(tenant.services.handlers, { actor: "admin:eve", reason: "checked" });
+  const id = proposed(await proposer.creditWallet({ id: "dan", amount: 12, reason: "goodwill" }));
+  await eve.approveProposal({ id });
+  const both = await tenant.market({ category: "both" });
+  await eve.approveProposal({ id: proposed(await proposer.voidMarket({ id: both, reason: "broken" })) });
+  const marketId = await tenant.market({ category: "held" });
+  const voiding = proposed(await proposer.voidMarket({ id: marketId, reason: "called off" }));
+  await expect.poll(() => sweepProposals(tenant.services), { timeout: 20_000 }).toBe(1);
+  const { entries } = await eve.listAudit({ limit: 200 });
+  const reasonOf = (type: string, ofId: string) =>
+    entries.find(({ type: each, payload }) => each === type && JSON.stringify(payload).includes(ofId))?.payload.reason;
+  expect([reasonOf("wallet.credited", '"dan"'), reasonOf("proposal.approved", id)]).toEqual(["goodwill", "checked"]);
+  expect(reasonOf("market.voided", both)).toBe("broken");
+  expect([reasonOf("market.voided", marketId), reasonOf("proposal.executed", voiding)]).toEqual([
+    "called off",
+    undefined,
+  ]);
   expect(await tenant.faults()).toEqual([]);
 });

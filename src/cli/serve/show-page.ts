@@ -1,7 +1,11 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { isEveryAddress, networkAddress } from "../../app/serve/network-address.ts";
 import { isLoopback } from "../../domain/access/networks.ts";
 import type { Output, View } from "../output/output.ts";
+
+/** A command waits this long for a failure of the program that opens a browser. */
+const FAILS_WITHIN_MS = 1000;
 
 export interface ShowOptions {
   open?: true;
@@ -41,7 +45,14 @@ export async function openBrowser(url: string, output: Output): Promise<void> {
   // In a process group of its own, so that Ctrl-C ends the server and leaves the browser open.
   const browser = execa(program, [url], { stdio: "ignore", detached: true, cleanup: false });
   browser.nodeChildProcess.unref();
-  browser.catch(() => output.note(`No browser could be opened here: open ${url} yourself`));
+  const noted = browser.then(
+    () => {},
+    () => output.note(`No browser could be opened here: open ${url} yourself`),
+  );
+  // The program may run as long as the browser does.
+  const waiting = new AbortController();
+  await Promise.race([noted, delay(FAILS_WITHIN_MS, undefined, { signal: waiting.signal })]);
+  waiting.abort();
 }
 
 async function printCode({ url, host }: Page, output: Output): Promise<void> {

@@ -2,8 +2,9 @@ import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
 import { kycVerdict } from "../policy/kyc-verdict.ts";
 import type { ProposalKind } from "../policy/proposal.ts";
 import { counted } from "../text.ts";
+import { SYSTEM_ACTOR } from "./actors.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
-import { type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
+import { type AuditContent, type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
 
 /** How a sentence names its actor and its subject. */
 interface Names {
@@ -43,10 +44,13 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   },
   "proposal.approved": ({ kind, proposalId, approvals, approvalsNeeded }, { actor }) =>
     `${actor} approved the proposal ${proposalId} (${kind}): ${approvals} of ${approvalsNeeded}`,
-  "proposal.objected": ({ kind, proposalId, userId, objections }) =>
-    `${userId} objected to the proposal ${proposalId} (${kind}), as ${counted(objections, "user")} did`,
+  "proposal.objected": ({ kind, proposalId, userId, objections }, { through }) =>
+    `${userId} objected to the proposal ${proposalId} (${kind})${through}, as ${counted(objections, "user")} did`,
   "proposal.rejected": ({ kind, proposalId }, { actor }) => `${actor} rejected the proposal ${proposalId} (${kind})`,
-  "proposal.executed": ({ kind, proposalId }, { actor }) => `${actor} executed the proposal ${proposalId} (${kind})`,
+  "proposal.executed": ({ kind, proposalId }, { actor }) =>
+    actor === SYSTEM_ACTOR
+      ? `the server executed the proposal ${proposalId} (${kind}), whose hold had ended`
+      : `${actor} executed the proposal ${proposalId} (${kind})`,
   "plan.approved": ({ sha256 }, { actor }) => `${actor} approved the plan ${sha256.slice(0, 8)}`,
   "oracle.held": ({ detail }, { market }) => `the oracle leaves ${market} to a person: ${detail}`,
   "oracle.resolved": ({ outcome, ref, price, strike }, { market }) => {
@@ -162,12 +166,23 @@ export function sentenceOf({ type, actor, payloadText }: Told, question?: string
   const { marketId, userId, reason }: { [about in "marketId" | "userId" | "reason"]?: string | undefined } =
     content.payload;
   const names: Names = {
-    actor: actor.startsWith("user:") ? actor.slice("user:".length) : actor,
+    actor: actorIn(content, actor),
     market: question === undefined ? `market ${marketId}` : `'${question}'`,
     through: actor === `user:${userId}` ? "" : ` through ${actor}`,
   };
   const sentence = tell(content, names) ?? `${actor}: ${type}`;
   return typeof reason === "string" ? `${sentence}: "${reason}"` : sentence;
+}
+
+/** What the server does for people, once the hold of their proposal has ended, is told as theirs. The oracle's own settlements state no reason. */
+function actorIn({ type, payload }: AuditContent, actor: string): string {
+  if (actor.startsWith("user:")) return actor.slice("user:".length);
+  const isOfPeople =
+    ["market.voided", "market.corrected", "withdrawal.approved"].includes(type) ||
+    (type === "wallet.credited" && payload.creditId !== undefined) ||
+    (type === "policy.updated" && payload.overridesEnded === undefined) ||
+    (type === "market.settled" && payload.reason !== undefined);
+  return actor === SYSTEM_ACTOR && isOfPeople ? "a proposal whose hold had ended" : actor;
 }
 
 /** The sentence, with a shortened question if it then fits into `room` characters; else the whole sentence. */

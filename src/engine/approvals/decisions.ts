@@ -179,6 +179,9 @@ function execute(
   const kept = { ...proposal, status: "executed", decidedBy: by, decidedAt: now } as const;
   putProposal(trial, kept);
   const result = work.decide(trial, now);
+  // What was done says why, as the proposal does; a void and a correction state it themselves.
+  for (const entry of proposal.reason === null ? [] : trial.audit)
+    entry.payload = { reason: proposal.reason, ...entry.payload };
   const said = work.kept(result);
   const executed: Proposal = { ...kept, result: canonicalJson(said) };
   putProposal(trial, executed);

@@ -144,6 +144,12 @@ function remarksOf(
   };
 }
 
+/** A reason of the entry's own stays: an approver's says why the proposal was approved, and not why a market was voided. */
+function remarked(payload: { [key: string]: Json | undefined }, remarks: { [key: string]: Json }) {
+  const { reason = remarks.reason } = payload;
+  return { ...payload, ...remarks, reason };
+}
+
 function append(
   batch: Batch,
   draft: Draft,
@@ -153,7 +159,7 @@ function append(
   const { next } = batch;
   const firstSeq = next.seq + 1n;
   for (const { type, payload } of draft.audit) {
-    const text: { [key: string]: Json | undefined } = remarks ? { ...payload, ...remarks } : payload;
+    const text: { [key: string]: Json | undefined } = remarks ? remarked(payload, remarks) : payload;
     const seq = next.seq + 1n;
     const entry: AuditEntry = { seq, type, actor, payloadText: canonicalJson(text), ts, keyId: key.id, hash: "" };
     entry.hash = auditHash(key, next.hash, auditLines(entry));
