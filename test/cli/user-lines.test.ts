@@ -34,6 +34,10 @@ test("a line of a statement names what moved the money, and how its market ended
   expect(subjectOf({ ...line, marketId: "mkt_1", tradeId: "trd_1" })).toBe("trd_1");
   const ended = { ...line, marketId: "mkt_1" };
   expect(subjectOf({ ...ended, outcome: { yes: 0.4 } })).toBe("mkt_1, yes=0.4");
+  // A change of the debt alone moves no money of the wallet, and is told in words.
+  const owing = { ...ended, from: "yes", outcome: "no", reason: "It rained" } as const;
+  expect(subjectOf({ ...owing, owed: 15.13 })).toBe("mkt_1, from yes to no, 15.13 owed more: It rained");
+  expect(subjectOf({ ...line, reference: "tx_1", owed: -10.5 })).toBe("tx_1, 10.50 of the debt repaid");
   expect(subjectOf({ ...ended, outcome: "void", reason: "It broke" })).toBe("mkt_1, void: It broke");
   expect(subjectOf({ ...ended, from: "yes", outcome: "no", reason: "Dew" })).toBe("mkt_1, from yes to no: Dew");
 });

@@ -52,7 +52,7 @@ describe("the sentence of an audit entry", () => {
         returned: "951.67",
         houseResult: "-48.32",
       }),
-      "cli:root settled 'Will it rain?' as Yes: 1 winner paid $98.325022, house result -$48.32",
+      "cli:root settled 'Will it rain?' as Yes: 1 position paid $98.325022, house result -$48.32",
     ],
     [
       "a clarification of several lines",

@@ -28,7 +28,7 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "market.clarified": ({ text }, { actor, market }) =>
     `${actor} clarified ${market}: "${text.trim().replace(/\s+/g, " ")}"`,
   "market.settled": ({ outcome, payouts, paid, houseResult }, { actor, market }) =>
-    `${actor} settled ${market} as ${outcomeName(outcome)}: ${counted(payouts, "winner")} paid ${money(paid)}, house result ${money(houseResult)}`,
+    `${actor} settled ${market} as ${outcomeName(outcome)}: ${counted(payouts, "position")} paid ${money(paid)}, house result ${money(houseResult)}`,
   "market.voided": ({ payoutsProcessed, refunded, fromTreasury }, { actor, market }) => {
     const added = owes(fromTreasury) ? `, the treasury adding ${money(fromTreasury)}` : "";
     return `${actor} voided ${market}: ${counted(payoutsProcessed, "position")} got back ${money(refunded)}${added}`;
