@@ -77,6 +77,8 @@ test("commands that become proposals print them and exit with 0", async () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: "pending", approvalsNeeded: 2 });
     expect(stderr).not.toMatch(/printed only this once|paid/);
   }
+  const shown = await run(`market show ${market.id} -o table`);
+  expect(shown.stderr).toMatch(/A proposal to settle this market waits: pmctl proposal show prp_/);
   const { stdout } = await run("inbox -o json");
   expect(JSON.parse(stdout).map(({ kind }: { kind: string }) => kind)).toEqual(
     expect.arrayContaining(["market.proposed", "proposal"]),

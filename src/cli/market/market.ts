@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { WireResult } from "../../contract/operations.ts";
+import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type CommandContext, type Globals, type Host, withSession } from "../command.ts";
@@ -29,6 +29,11 @@ export const marketShow = defineCommand({
     return { kind: "record", fields: (market) => detailFields(market, line) };
   },
   after: async ({ id, status }, { output }, api) => {
+    const proposal = status === "suspended" ? await lastProposal(api, id) : undefined;
+    if (proposal?.status === "pending")
+      output.note(
+        `A proposal to ${proposal.kind} this market waits: pmctl proposal show ${proposal.proposalId}. Until it is decided, the market takes no trades.`,
+      );
     const [hold] = status === "closed" ? await api.listHeldMarkets({ marketId: id }) : [];
     if (hold)
       output.note(
@@ -37,6 +42,16 @@ export const marketShow = defineCommand({
       );
   },
 });
+
+/** The last proposal about a market, as everyone may read it; undefined for none. */
+async function lastProposal(api: Api, id: string): Promise<WireResult<"getMarketProposal"> | undefined> {
+  try {
+    return await api.getMarketProposal({ id });
+  } catch (error) {
+    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
+    throw error;
+  }
+}
 
 const detailFields = (market: WireResult<"getMarket">, line: readonly number[]): Field[] => [
   ["id", market.id],
