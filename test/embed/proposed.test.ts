@@ -36,7 +36,10 @@ test("an end is proposed, objected to and rejected while a reader looks", async 
   expect(await part(frame, "proposal").count()).toBe(0);
   await operator().settleMarket({ marketId: "mkt_live", outcome: "yes" });
   await part(frame, "proposal").waitFor();
-  expect(await said(frame)).toEqual([expect.stringMatching(new RegExp(`^Proposed: Yes, final on ${DATE}$`))]);
+  expect(await said(frame)).toEqual([
+    expect.stringMatching(new RegExp(`^Proposed: Yes, final on ${DATE}$`)),
+    "It waits for approval.",
+  ]);
   await expect.poll(() => part(frame, "state").getAttribute("data-state")).toBe("paused");
   await user("usr_1").objectToProposal({ id: "mkt_live", reason: "It is closed" });
   await part(frame, "proposal").getByText("1 objection").waitFor();

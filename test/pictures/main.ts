@@ -1,6 +1,6 @@
 /**
  * Takes the README's pictures: `npm run pictures`. It serves a demo, lets its programs trade for a while, and takes the
- * playground, a market's page and a plan in a terminal, in light and dark. `manifest.json` records their version, and
+ * playground, a market's page, the console and a plan in a terminal, in light and dark. `manifest.json` records their version, and
  * `test/house/readme-pictures.test.ts` compares it with the package's.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -27,10 +27,13 @@ let demo: ChildProcess | undefined;
 try {
   const browser = await openBrowser();
   await takePlan(browser, await planScreen());
-  const { playgroundUrl, marketUrl } = await startDemo();
+  const served = await startDemo();
+  const { playgroundUrl, marketUrl } = served;
   await delay(TRADES_MS);
   await take(browser, "playground", playgroundUrl, 820);
   await take(browser, "market", marketUrl, 900);
+  await askForMoney(served);
+  await takeToday(browser, served);
   await browser.close();
   await writeFile(
     join(PICTURES, "manifest.json"),
@@ -86,7 +89,17 @@ async function planScreen(): Promise<string> {
   return `$ pmctl plan acme\n${screen}`;
 }
 
-async function startDemo(): Promise<{ playgroundUrl: string; marketUrl: string }> {
+interface Served {
+  url: string;
+  playgroundUrl: string;
+  marketUrl: string;
+  consoleUrl: string;
+  adminKey: string;
+  publicKey: string;
+  userToken: string;
+}
+
+async function startDemo(): Promise<Served> {
   demo = spawn(process.execPath, [MAIN, "demo", "--port", "0", "-o", "ndjson"], {
     cwd: await mkdtemp(join(directory, "demo-")),
     stdio: ["ignore", "pipe", "ignore"],
@@ -118,6 +131,23 @@ async function take(browser: Browser, name: string, url: string, height: number)
     );
     await close();
   }
+}
+
+/** Withdrawals that wait for a person. */
+async function askForMoney({ url, publicKey, userToken }: Served): Promise<void> {
+  const headers = { "x-api-key": publicKey, authorization: `Bearer ${userToken}`, "content-type": "application/json" };
+  for (const amount of [25, 40.5, 12])
+    await fetch(`${url}/v1/withdrawals`, { method: "POST", headers, body: JSON.stringify({ amount }) });
+}
+
+async function takeToday(browser: Browser, { consoleUrl, adminKey }: Served): Promise<void> {
+  const { page, close } = await openPage(browser, { viewport: { width: 1100, height: 620 } });
+  await page.goto(consoleUrl);
+  await page.getByLabel("Admin key").fill(adminKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("table", { name: "Waiting" }).waitFor();
+  await keep("console.png", await page.screenshot({ animations: "disabled" }));
+  await close();
 }
 
 async function keep(name: string, bytes: Buffer): Promise<void> {

@@ -1,4 +1,5 @@
 import type { FrameMarket, FrameProposal } from "../../contract/resources/embed.ts";
+import { wallClockMs } from "../../domain/time/clock.ts";
 import { endSentences, lastValue, needsSentences } from "../../locales/end-sentences.ts";
 import { proposalSentences } from "../../locales/proposal-sentences.ts";
 import { sourceSentence } from "../../locales/source-sentence.ts";
@@ -28,7 +29,7 @@ function proposalInWords(
   return {
     id: proposal.proposalId,
     marketId,
-    said: proposalSentences(speaker, proposal),
+    said: proposalSentences(speaker, proposal, wallClockMs()),
     words: {
       ...{ why: say("proposal.why"), object: say("proposal.object"), sent: say("proposal.sent") },
       POSITION_REQUIRED: say("proposal.position"),

@@ -1,3 +1,4 @@
+import { wallClockMs } from "../../../domain/time/clock.ts";
 import { endSentences, lastValue } from "../../../locales/end-sentences.ts";
 import { wonBy } from "../../../locales/outcome-words.ts";
 import { type OpenProposal, proposalSentences } from "../../../locales/proposal-sentences.ts";
@@ -68,7 +69,9 @@ function endOf(speaker: Speaker, market: Market, finalValue: string | undefined)
 }
 
 function proposalMarkup(speaker: Speaker, proposal: OpenProposal): string {
-  const said = proposalSentences(speaker, proposal).map((each) => `<p>${sentenceMarkup(speaker, each)}</p>`);
+  const said = proposalSentences(speaker, proposal, wallClockMs()).map(
+    (each) => `<p>${sentenceMarkup(speaker, each)}</p>`,
+  );
   return `<div data-pm="proposal">${said.join("\n")}</div>\n`;
 }
 
