@@ -55,6 +55,11 @@ test("a plan says who agrees: an apply by another actor than the approver's is r
   const dry = await run("apply --plan other.json --dry-run --url", url);
   expect([dry.exitCode, dry.stderr]).toEqual([0, expect.not.stringContaining("would refuse")]);
   expect((await run("apply --plan other.json --yes --url", url)).exitCode).toBe(0);
+  // In this command --key names the market, so another option chooses the admin key.
+  const create = `market create --question Hail --category weather --kind cpmm --p0 0.5 --close-at 2090-01-01T00:00:00Z --resolution-ref x --key hail --url ${url} -o json`;
+  const unknown = await run(`${create} --admin-key nobody`);
+  expect([unknown.exitCode, unknown.stderr]).toEqual([6, expect.stringContaining("no admin key")]);
+  expect((await run(`${create} --admin-key ops`)).exitCode).toBe(0);
   await kill("SIGTERM");
 });
 
