@@ -76,12 +76,12 @@ describe("the sentence of an audit entry", () => {
     [
       "a settlement by the oracle",
       entry("market.settled", "oracle", SETTLED),
-      "oracle settled 'Will it rain?' as Yes: 1 winner paid $98.00, house result -$48.00",
+      "oracle settled 'Will it rain?' as Yes: 1 position paid $98.00, house result -$48.00",
     ],
     [
       "a settlement that people proposed and the server carried out",
       entry("market.settled", "oracle", { ...SETTLED, reason: "final report" }),
-      "a proposal whose hold had ended settled 'Will it rain?' as Yes: 1 winner paid $98.00, house result -$48.00: \"final report\"",
+      "a proposal whose hold had ended settled 'Will it rain?' as Yes: 1 position paid $98.00, house result -$48.00: \"final report\"",
     ],
     [
       "the end of a proposal's hold",
