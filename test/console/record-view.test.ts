@@ -60,6 +60,9 @@ test("an entry tells its payload and its place in the chain; what strangers wrot
   await page.getByRole("link", { name: "Entry 2" }).waitFor();
   await page.goto(`${tenant.server.opsUrl}/console/record/999999`);
   await page.getByText("The audit log has no entry 999999").waitFor();
+  expect(await page.getByRole("status").filter({ hasText: "As of" }).locator("time").count()).toBe(1);
+  await page.goto(`${tenant.server.opsUrl}/console/record/abc`);
+  await page.getByRole("heading", { name: "Not found", level: 1 }).waitFor();
   expect(troubles(complaints).filter((each) => !each.includes("status of 404"))).toEqual([]);
   await close();
 });

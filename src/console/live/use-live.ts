@@ -8,7 +8,7 @@ import { Refused } from "../refused.ts";
 export interface Live<Value> {
   /** Undefined until the first answer. */
   value: Value | undefined;
-  /** When the value was read, in milliseconds since 1970. */
+  /** When the value was read, or without one the refusal, in milliseconds since 1970. */
   readAtMs: number | undefined;
   /** Why the last read failed; a value that was read before stays. */
   refused: Refused | undefined;
@@ -57,7 +57,8 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string):
         const value = await latest.current(by);
         if (!isOver) reading.current = { key, value, readAtMs: wallClockMs(), refused: undefined };
       } catch (error) {
-        if (!isOver) reading.current = { ...before, key, refused: refusedFor(error) };
+        if (!isOver)
+          reading.current = { ...before, key, readAtMs: before.readAtMs ?? wallClockMs(), refused: refusedFor(error) };
       }
       if (isOver) return;
       redraw(undefined);

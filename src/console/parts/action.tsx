@@ -39,15 +39,19 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
   const { session } = useDesk();
   const [isOpen, setOpen] = useState(false);
   const why = useId();
+  const button = useRef<HTMLButtonElement>(null);
   const reason = mayUse(session, of.scope) ? of.unfit : `Your key lacks the scope ${of.scope}.`;
   return (
     <>
       <button
+        ref={button}
         type="button"
-        disabled={reason !== undefined}
+        // A browser takes the focus from what becomes disabled. While a person is on the button, it only says so.
+        disabled={reason !== undefined && document.activeElement !== button.current}
+        aria-disabled={reason !== undefined ? true : undefined}
         aria-describedby={reason && why}
         title={reason}
-        onClick={() => setOpen(true)}
+        onClick={() => reason === undefined && setOpen(true)}
       >
         {of.label}
       </button>

@@ -8,8 +8,9 @@ export function Dialog({ name, onClose, children }: { name: string; onClose(): v
   useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     place.current?.showModal();
-    // Until the dialog is gone, nothing behind it can have the focus.
-    return () => queueMicrotask(() => before?.focus());
+    // Until the dialog is gone, nothing behind it can have the focus. A button may have been disabled by what it did.
+    return () =>
+      queueMicrotask(() => (before?.matches(":enabled, a") ? before : document.querySelector("h1"))?.focus());
   }, []);
   return (
     <dialog

@@ -76,7 +76,7 @@ function Resolutions({ of }: { of: WireResult<"getOracleStatus">["recentResoluti
     <Table
       name="Resolutions"
       rows={of}
-      id={({ marketId, ts }) => `${marketId} ${ts}`}
+      id={({ marketId }) => marketId}
       empty="The oracle has not decided a market yet."
       columns={[
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },

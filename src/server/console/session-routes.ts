@@ -83,18 +83,19 @@ async function signIn(
 ): Promise<ConsoleUser> {
   requireJson(exchange.header("content-type"));
   const { key: text, ...others } = parseJsonObject(await readBody(exchange.req, BODY_LIMIT_BYTES));
+  // Before anything that costs: what is no sign-in is not counted, so it must learn and use nothing.
+  if (typeof text !== "string" || Object.keys(others).length > 0)
+    throw new Fault("BAD_REQUEST", "The body must be a key: { key }");
   const { address } = exchange;
   await limit.requireShared(address);
   const { keys } = identities;
   await keys.ready();
-  if (typeof text === "string" && !keys.find(text)) {
+  if (!keys.find(text)) {
     // This process's copy of the keys may be a second old, and people use a key as soon as they have it.
     keys.forget();
     await keys.ready();
   }
   limit.require(address);
-  if (typeof text !== "string" || Object.keys(others).length > 0)
-    throw new Fault("BAD_REQUEST", "The body must be a key: { key }");
   try {
     exchange.presentedSha256 = hashApiKey(text);
     const key = requireKey(

@@ -10,6 +10,7 @@ const SECRET_HEADERS = [
   "proxy-authorization",
   "x-api-key",
   "cookie",
+  "x-csrf-token",
   "x-signature",
   "stripe-signature",
   "x-payload-digest",

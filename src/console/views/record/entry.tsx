@@ -5,9 +5,14 @@ import { Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
+import { NotFound } from "../not-found.tsx";
 
 /** One entry of the audit log: what it says, its payload as it is sealed, and its neighbours in the chain. */
 export function EntryView({ id }: ViewProps) {
+  return /^[1-9]\d{0,14}$/.test(id) ? <Entry id={id} /> : <NotFound />;
+}
+
+function Entry({ id }: { id: string }) {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
     const seq = Number(id);
