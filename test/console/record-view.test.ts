@@ -37,6 +37,7 @@ test("the log is filtered in the address, shows new entries by itself, and leads
   await page.getByRole("heading", { level: 1, name: /^Entry \d+$/ }).waitFor();
   await page.keyboard.press("g");
   await page.keyboard.press("a");
+  await page.getByRole("heading", { level: 1, name: "Record" }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type("nothing is like this");
   await page.getByText("No entry is like this").waitFor();
