@@ -84,6 +84,15 @@ function asScriptAndModule(text) {
   ].join("");
 }
 
+/** Files with a hash of their contents in the name; modules that are loaded by `import()` become files of their own. */
+const IN_PARTS = {
+  format: "esm",
+  splitting: true,
+  metafile: true,
+  entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+};
+
 /**
  * Bundles an entry of the frame into files with a hash of their contents in the name, and returns the entry's name.
  * Modules that it loads by `import()` become files of their own.
@@ -93,12 +102,8 @@ async function bundleParts(entry, folder, options = {}) {
     entryPoints: [entry],
     ...USUAL,
     ...JSX,
-    format: "esm",
-    splitting: true,
-    metafile: true,
+    ...IN_PARTS,
     outdir: folder,
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
     external: ["/assets/*"],
     plugins: [keepLocale, importOfH, styleAsText],
     ...options,
@@ -126,12 +131,8 @@ async function bundleConsole(entry, folder, options) {
     ...USUAL,
     ...JSX,
     ...options,
-    format: "esm",
-    splitting: true,
-    metafile: true,
+    ...IN_PARTS,
     outdir: folder,
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
   });
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of outputFiles) writeFileSync(path, contents);

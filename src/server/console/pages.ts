@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { Fault } from "../../domain/fault.ts";
-import { tagOf, unlessKnown } from "../conditional.ts";
 import type { Exchange } from "../exchange.ts";
-import { chooseEncoding, compressed, type Encoding } from "../pages/compress.ts";
+import { sameForAll } from "../pages/compress.ts";
 import { escapeHtml, pagePolicy } from "../pages/html.ts";
 import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
@@ -82,21 +81,11 @@ function documentOf(tenantId: string, base: string): Answer {
 }
 
 function assetAnswer(place: string): (exchange: Exchange) => Promise<Answer> {
-  const body = readFileSync(place, "utf8");
-  const tag = tagOf(body);
-  const plain = {
+  return sameForAll({
     status: 200,
-    body,
+    body: readFileSync(place, "utf8"),
     contentType: TYPES[extname(place)] ?? "application/octet-stream",
     contentSecurityPolicy: POLICY,
     cacheControl: FOR_EVER,
-    headers: [["etag", tag]] as const,
-  };
-  const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
-  return async (exchange) => {
-    const encoding = chooseEncoding(exchange.header("accept-encoding"));
-    const answer = made.get(encoding) ?? compressed(plain, encoding, { once: true });
-    made.set(encoding, answer);
-    return unlessKnown(exchange, await answer, tag);
-  };
+  });
 }

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Fault } from "../../domain/fault.ts";
-import { FOR_ALL, refusalForAll, tagOf, unlessKnown } from "../conditional.ts";
+import { FOR_ALL, refusalForAll } from "../conditional.ts";
 import type { Exchange } from "../exchange.ts";
 import type { Answer } from "../responses.ts";
 import type { Route } from "../routes.ts";
-import { chooseEncoding, compressed, type Encoding } from "./compress.ts";
+import { sameForAll } from "./compress.ts";
 
 /** The folder where `bin/assets.js` writes the bundles of src/embed; the path works from src/ and from dist/. */
 const PLACE = join(import.meta.dirname, "../../../dist/assets");
@@ -82,17 +82,7 @@ const ASSET = {
   refuse: (_exchange: Exchange, fault: Fault) => refusalForAll(fault),
 } as const;
 
-/** A script that is compressed once for each encoding. */
 function scriptAnswer(body: string, cacheControl: string): (exchange: Exchange) => Promise<Answer> {
   const contentType = "text/javascript; charset=utf-8";
-  const tag = tagOf(body);
-  const headers = [...FOR_ALL, ["etag", tag] as const];
-  const plain = { status: 200, body, contentType, cacheControl, headers };
-  const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
-  return async (exchange) => {
-    const encoding = chooseEncoding(exchange.header("accept-encoding"));
-    const answer = made.get(encoding) ?? compressed(plain, encoding, { once: true });
-    made.set(encoding, answer);
-    return unlessKnown(exchange, await answer, tag);
-  };
+  return sameForAll({ status: 200, body, contentType, cacheControl, headers: FOR_ALL });
 }

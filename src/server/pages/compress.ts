@@ -1,5 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
+import { tagOf, unlessKnown } from "../conditional.ts";
+import type { Exchange } from "../exchange.ts";
 import type { Answer, Header } from "../responses.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -47,4 +49,17 @@ export async function compressed(
   if (encoding === undefined || answer.body === "") return { ...answer, headers };
   const body = await ENCODERS[encoding](answer.body, once);
   return { ...answer, body, headers: [...headers, ["content-encoding", encoding]] };
+}
+
+/** Answers everyone with the same text: tagged, and compressed once for each encoding. */
+export function sameForAll(answer: Omit<Answer, "body"> & { body: string }): (exchange: Exchange) => Promise<Answer> {
+  const tag = tagOf(answer.body);
+  const tagged = { ...answer, headers: [...(answer.headers ?? []), ["etag", tag] as const] };
+  const made = new Map<Encoding | undefined, ReturnType<typeof compressed>>();
+  return async (exchange) => {
+    const encoding = chooseEncoding(exchange.header("accept-encoding"));
+    const kept = made.get(encoding) ?? compressed(tagged, encoding, { once: true });
+    made.set(encoding, kept);
+    return unlessKnown(exchange, await kept, tag);
+  };
 }
