@@ -15,6 +15,9 @@ export const SECURITY_EVENTS = [
 /** The reasons of `auth.failed`. */
 export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
 
+/** The route at which operators sign in. */
+export const SIGN_IN_ROUTE = "/console/session";
+
 export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
 
 /** The known origin of a request. */
