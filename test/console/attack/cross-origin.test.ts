@@ -7,7 +7,15 @@ import { type ConsolePage, openConsole } from "../support/console-page.ts";
 import { type HostileSite, openHostileSite } from "./support/hostile-site.ts";
 import { written } from "./support/written.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE });
+/** What the server answered: browsers hide most of it from pages of others. */
+const answered: { isOwn: boolean; status: number; hasCookie: boolean }[] = [];
+const tenant = tenantOfTests({
+  console: CONSOLE,
+  onAnswered(exchange, status) {
+    const isOwn = exchange.header("sec-fetch-site") === "same-origin";
+    answered.push({ isOwn, status, hasCookie: exchange.header("cookie")?.includes(COOKIE) === true });
+  },
+});
 let victim: ConsolePage;
 let context: BrowserContext;
 let site: HostileSite;
@@ -26,19 +34,14 @@ afterAll(async () => {
   await site?.close();
 });
 
-/** Runs something on a page of the hostile site, in the victim's browser, and collects what the console answered. */
+/** Runs something on a page of the hostile site, in the victim's browser, and collects what the console answered to it. */
 async function onHostilePage<Found>(origin: string, attack: (page: Page, target: string) => Promise<Found>) {
   const page = await context.newPage();
-  const answers: { url: string; status: number; hasCookie: boolean }[] = [];
-  page.on("response", async (response) => {
-    if (!response.url().startsWith(tenant.server.opsUrl)) return;
-    const { cookie = "" } = await response.request().allHeaders().catch((): Record<string, string> => ({}));
-    answers.push({ url: response.url(), status: response.status(), hasCookie: cookie.includes(COOKIE) });
-  });
   await page.goto(origin);
+  answered.length = 0;
   const found = await attack(page, tenant.server.opsUrl);
   await page.close();
-  return { found, answers };
+  return { found, answers: answered.filter(({ isOwn }) => !isOwn) };
 }
 
 const MARKET = {

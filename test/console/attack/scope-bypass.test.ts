@@ -10,7 +10,7 @@ import { ADMIN_KEY, requestOf } from "../../server/support/harness.ts";
 import { sendRaw } from "./support/raw-request.ts";
 import { written } from "./support/written.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE, approvals: { approvals: { settle: 2 } } });
+const tenant = tenantOfTests({ console: CONSOLE, resolution: { approvals: 2 } });
 const admin = (name = "cli:test") => localApi(tenant.services.handlers, { actor: name });
 /** Who has every scope but one. */
 const lacking = {} as Record<OperationScope, ConsoleClient>;
@@ -29,7 +29,8 @@ beforeAll(async () => {
   for (const scope of OPERATION_SCOPES)
     lacking[scope] = await signedIn(
       `no-${scope.replace(":", "-")}`,
-      OPERATION_SCOPES.filter((each) => each !== scope),
+      // Who may read everything may read the configuration.
+      OPERATION_SCOPES.filter((each) => each !== scope && (scope !== "config:read" || each !== "read")),
     );
 });
 
