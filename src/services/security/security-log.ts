@@ -113,7 +113,14 @@ export class SecurityLog {
     const subject = event === "key.used" ? origin.fingerprint : null;
     const keyOf = ({ address, route }: Pick<Origin, "address" | "route">) => {
       const place = event !== "key.used" && route === SIGN_IN_ROUTE ? route : null;
-      return JSON.stringify([startsAt, event, reason, address, subject, ...[detail, place].filter((each) => each !== null)]);
+      return JSON.stringify([
+        startsAt,
+        event,
+        reason,
+        address,
+        subject,
+        ...[detail, place].filter((each) => each !== null),
+      ]);
     };
     const known = this.#held.get(keyOf(origin));
     if (known) return known;

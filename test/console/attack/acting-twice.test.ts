@@ -6,7 +6,7 @@ import { tenantOfTests } from "../../server/support/during-tests.ts";
 import { openConsole } from "../support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
-const second = () => localApi(tenant.services.handlers, { actor: "admin:second" });
+/** One person in two tabs, and another person. */
 let ops: ConsoleClient;
 let tab: ConsoleClient;
 let other: ConsoleClient;
@@ -16,13 +16,12 @@ beforeAll(async () => {
     name: "second",
     type: "admin",
   });
-  [ops, tab, other] = await Promise.all(
-    [undefined, undefined, key].map(async (value) => {
-      const client = new ConsoleClient(tenant.server.opsUrl);
-      expect((await client.signIn(value)).status).toBe(200);
-      return client;
-    }),
-  );
+  const signIn = async (value?: string | null) => {
+    const client = new ConsoleClient(tenant.server.opsUrl);
+    expect((await client.signIn(value ?? undefined)).status).toBe(200);
+    return client;
+  };
+  [ops, tab, other] = [await signIn(), await signIn(), await signIn(key)];
   await tenant.deposit("usr_1", 500);
 });
 const credit = (client: ConsoleClient, key: string, amount = 5) =>
@@ -49,7 +48,11 @@ describe("an Idempotency-Key", () => {
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
     expect(again.body).toEqual(first.body);
     expect((await credit(tab, "tabs", 6)).headers.get("error-code")).toBe("IDEMPOTENCY_MISMATCH");
-    const elsewhere = await tab.post("/console/api/v1/users/usr_1/debit", { amount: 5, reason: "x" }, { "idempotency-key": "tabs" });
+    const elsewhere = await tab.post(
+      "/console/api/v1/users/usr_1/debit",
+      { amount: 5, reason: "x" },
+      { "idempotency-key": "tabs" },
+    );
     expect(elsewhere.headers.get("error-code")).toBe("IDEMPOTENCY_MISMATCH");
     expect((await credits()).length).toBe(before + 1);
   });
@@ -107,10 +110,9 @@ describe("in the page", () => {
     await dialog.getByLabel("Amount in USD").fill("12");
     await dialog.getByText("will hold").waitFor();
     await dialog.getByRole("textbox", { name: "Reason" }).fill("Ticket");
-    await page.evaluate(() => {
-      const form = document.querySelector("dialog form") as HTMLFormElement;
-      for (let turn = 0; turn < 5; turn += 1) form.requestSubmit();
-    });
+    await page.evaluate(
+      'for (let turn = 0; turn < 5; turn += 1) document.querySelector("dialog form").requestSubmit()',
+    );
     await dialog.waitFor({ state: "detached" });
     expect((await credits()).length).toBe(before + 2);
     await close();
@@ -141,10 +143,14 @@ describe("in the page", () => {
   test("after a lost answer, a changed reason is another change, which the balance that was shown forbids", async () => {
     const before = (await credits()).length;
     const { page, dialog, confirm, close } = await openCredit();
-    await page.route("**/credit", async (route) => {
-      await route.fetch();
-      await route.abort("connectionreset");
-    }, { times: 1 });
+    await page.route(
+      "**/credit",
+      async (route) => {
+        await route.fetch();
+        await route.abort("connectionreset");
+      },
+      { times: 1 },
+    );
     await confirm.click();
     await dialog.getByRole("alert").waitFor();
     await dialog.getByRole("textbox", { name: "Reason" }).fill("Another ticket");

@@ -12,7 +12,8 @@ export async function written({ backend: { sql } }: ServedTenant): Promise<Recor
   const digests: Record<string, string> = {};
   for (const { name } of tables) {
     if (NOTES.includes(name)) continue;
-    const [row] = await sql`select coalesce(string_agg(t::text, chr(10) order by t::text), '') as rows from ${sql(name)} t`;
+    const [row] =
+      await sql`select coalesce(string_agg(t::text, chr(10) order by t::text), '') as rows from ${sql(name)} t`;
     digests[name] = createHash("sha256").update(String(row?.rows)).digest("hex");
   }
   return digests;
