@@ -52,7 +52,7 @@ export function TodayView() {
                     {severity !== "info" && (
                       <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>
                     )}
-                    <a href={placeOf(each, proposals)} dir="auto">
+                    <a href={placeOf(each, proposals)} dir="ltr">
                       {title}
                     </a>
                   </>

@@ -1,5 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
-import { counted } from "../../../domain/text.ts";
+import { counted, isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { useAnswer } from "../../live/use-answer.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
@@ -58,7 +58,7 @@ function Changes({ of: { seq, changes } }: { of: Applied }) {
     <ul>
       {found.changes.map(({ field, before, after }) => (
         <li key={field}>
-          {field}: <Value of={before} /> → <Value of={after} />
+          <bdi>{field}</bdi>: <Value of={before} /> → <Value of={after} />
         </li>
       ))}
     </ul>
@@ -100,7 +100,7 @@ function BroughtBack({ of: { fields, keysLeft } }: { of: Rollback }) {
         id={({ field }) => field}
         empty="No live value differs from that apply."
         columns={[
-          { title: "Field", cell: ({ field }) => field },
+          { title: "Field", cell: ({ field }) => <bdi>{field}</bdi> },
           { title: "Now", cell: ({ from }) => <Value of={from} /> },
           { title: "Then", cell: ({ to }) => <Value of={to} /> },
         ]}
@@ -109,7 +109,7 @@ function BroughtBack({ of: { fields, keysLeft } }: { of: Rollback }) {
         Keys, capital and the terms of markets stay. Settings of servers take effect from the files, at their next
         start.
       </p>
-      {keysLeft.length > 0 && <p>Not brought back: {keysLeft.join(", ")}.</p>}
+      {keysLeft.length > 0 && <p>Not brought back: {keysLeft.map(isolated).join(", ")}.</p>}
     </>
   );
 }

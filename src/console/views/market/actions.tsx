@@ -1,4 +1,5 @@
 import type { Api } from "../../../contract/operations.ts";
+import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
@@ -41,7 +42,7 @@ function trading(tenant: string, { id, question, status }: Market, verb: "suspen
     ),
     run: (api) => (isHalt ? api.suspendMarket({ id }) : api.resumeMarket({ id })),
     line: (_values, reason) => pmctl(tenant, "market", verb, id, ...option("reason", reason)),
-    done: () => `${isHalt ? "Suspended" : "Resumed"}: ${question}.`,
+    done: () => `${isHalt ? "Suspended" : "Resumed"}: ${isolated(question)}.`,
     unfit: status === fitting ? undefined : `The market is ${status}.`,
   };
 }
@@ -56,7 +57,7 @@ function clarification(tenant: string, { id, question, status }: Market): Action
     run: (api, _shown, { text = "" }) => api.clarifyMarket({ id, text: text.trim() }),
     line: ({ text }, reason) =>
       pmctl(tenant, "market", "clarify", id, ...option("text", text?.trim()), ...option("reason", reason)),
-    done: () => `Clarified: ${question}.`,
+    done: () => `Clarified: ${isolated(question)}.`,
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
 }

@@ -1,6 +1,6 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
-import { counted } from "../../../domain/text.ts";
+import { counted, isolated } from "../../../domain/text.ts";
 import { count, outcomeWords, percent, usd } from "../../format.ts";
 import type { ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -64,7 +64,7 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
       ),
     done: (result) =>
       told(result, question, ({ outcome, payoutsProcessed }: WireResult<"settleMarket">) => {
-        return `Settled as ${outcomeWords(outcome)}: ${question}. ${counted(payoutsProcessed, "position")} paid.`;
+        return `Settled as ${outcomeWords(outcome)}: ${isolated(question)}. ${counted(payoutsProcessed, "position")} paid.`;
       }),
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
@@ -93,7 +93,7 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
       ),
     done: (result) =>
       told(result, question, ({ payoutsProcessed, refundedUsd }: WireResult<"voidMarket">) => {
-        return `Voided: ${question}. ${counted(payoutsProcessed, "position")} got back ${usd(refundedUsd)}.`;
+        return `Voided: ${isolated(question)}. ${counted(payoutsProcessed, "position")} got back ${usd(refundedUsd)}.`;
       }),
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
@@ -124,7 +124,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {
-        return `Corrected from ${outcomeWords(from)} to ${outcomeWords(outcome)}: ${question}. ${counted(users, "user")} concerned.`;
+        return `Corrected from ${outcomeWords(from)} to ${outcomeWords(outcome)}: ${isolated(question)}. ${counted(users, "user")} concerned.`;
       }),
     unfit: status === "settled" ? undefined : "The market is not settled.",
   };
@@ -142,7 +142,7 @@ function expectedLine(shown: Preview | undefined): string[] {
 /** A change may become a proposal that waits for other people or for its time. */
 function told<Result extends object>(result: unknown, question: string, ended: (result: Result) => string): string {
   return isProposal(result as object)
-    ? `Proposed: ${question}. It waits for its approvals and its time.`
+    ? `Proposed: ${isolated(question)}. It waits for its approvals and its time.`
     : ended(result as Result);
 }
 

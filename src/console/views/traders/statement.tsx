@@ -56,7 +56,7 @@ export function Statement({ id, query }: { id: string; query: URLSearchParams })
               { title: "When", cell: ({ ts }) => <Time at={ts} /> },
               {
                 title: "What",
-                cell: (entry) => <bdi>{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
+                cell: (entry) => <bdi dir="ltr">{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
               },
               { title: "Wallet", isNumber: true, cell: (entry) => <Usd of={walletChange(entry)} /> },
               {
