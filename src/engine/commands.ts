@@ -21,6 +21,7 @@ import { clarifyMarket, closeMarket, createMarket, resumeMarket, suspendMarket }
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
 import { endOverrides, updatePolicy } from "./policy.ts";
+import { testReceiver } from "./receivers.ts";
 import type { Need } from "./rows.ts";
 import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
@@ -72,6 +73,7 @@ const KINDS = {
   endLeaked,
   openConsole,
   endConsole,
+  testReceiver,
 };
 
 type Kinds = typeof KINDS;

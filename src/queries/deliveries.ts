@@ -30,6 +30,16 @@ export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promis
   return rows.map(toDelivery);
 }
 
+/** Undefined for an unknown delivery. */
+export async function findDelivery(
+  sql: ReadSql,
+  { eventId, receiver }: { eventId: string; receiver: string },
+): Promise<DeliveryRow | undefined> {
+  const [row] = await sql`
+    select ${deliveryColumns(sql)} from webhook_delivery where receiver = ${receiver} and event_id = ${eventId}`;
+  return row && toDelivery(row);
+}
+
 /**
  * The events whose ids have this prefix, each once, with their types.
  * @param prefix `evt_` or the like; undefined for any

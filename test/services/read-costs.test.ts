@@ -16,7 +16,7 @@ const FEW = 600;
 /** Tables that grow with trades, users or deliveries. */
 const GROWING = [
   ...["trade", "transfer", "audit", "position", "trader_day", "market_hour", "hedge", "account", "trader"],
-  ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal"],
+  ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal", "oracle_tick"],
 ];
 
 let scene: TestTenant;
@@ -86,6 +86,8 @@ async function fill(sql: Sql): Promise<void> {
            case when n % 50 = 0 then null else 2 end, 1
       from generate_series(0, ${TRADERS - 1}) n;
     insert into assessment select 'a' || n, 'u' || n, '{}', 5, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into oracle_tick
+    select 'coinbase', 'BTC-USD', n, '100000', null, n, n, '', '' from generate_series(1, ${TRADES}) n;
     insert into inbound_delivery
     select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1, ''
       from generate_series(1, ${TRADES}) n`);
@@ -147,6 +149,14 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["orders", (api) => api.listOrders({})],
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
   ["an order", (api) => api.getOrder({ id: "trd_3007" })],
+  ["webhooks of providers", (api) => api.listInboundWebhooks({})],
+  [
+    "webhooks of a provider, further pages",
+    async (api) => {
+      const cursor = await next(api.listInboundWebhooks({ provider: "payments", limit: 20 }));
+      return api.listInboundWebhooks({ provider: "payments", cursor, limit: 50 });
+    },
+  ],
   ["the wallet", (api) => api.getWallet({})],
   ["the statement", (api) => api.listStatement({})],
   ["suitability", (api) => api.getSuitability({})],
@@ -158,6 +168,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the live configuration", (api) => api.getConfig({})],
   ["the applies", (api) => api.listApplies({})],
   ["an apply", async (api) => api.getApply({ seq: (await api.listApplies({ limit: 1 })).items[0]?.seq ?? 0 })],
+  ["samples of a feed", (api) => api.listFeedSamples({ feed: "pm:btc" })],
   ["prices of feeds", (api) => api.listLatestPrices({ feeds: [{ key: "a:b", sources: [{ use: "c", id: "d" }] }] })],
   ["the audit log", (api) => api.listAudit({})],
   ["the audit log by type", (api) => api.listAudit({ type: "policy.updated" })],

@@ -33,8 +33,9 @@ interface Reading<Value> {
  * Reads when the view opens or its key changes, and again after each change of the tenant. While a read is repeated, the
  * view shows the value before.
  * @param key names what is read, such as the view's query
+ * @param beatMs for what also changes without an audit entry: how often it is read in any case
  */
-export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string): Live<Value> {
+export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, beatMs?: number): Live<Value> {
   const { api, backgroundApi, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
@@ -73,17 +74,22 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string):
       void once(api);
     };
     void once(api);
-    const stop = changes.listen(() => {
-      redraw(undefined);
+    const again = (): void => {
       isWanted = true;
       if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
+    };
+    const stop = changes.listen(() => {
+      redraw(undefined);
+      again();
     });
+    const beat = beatMs === undefined ? undefined : setInterval(again, beatMs);
     return () => {
       isOver = true;
       clearTimeout(timer);
+      clearInterval(beat);
       stop();
     };
-  }, [key, api, backgroundApi, changes]);
+  }, [key, api, backgroundApi, changes, beatMs]);
 
   const { value, readAtMs, refused } = reading.current;
   return {

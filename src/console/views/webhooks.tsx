@@ -1,22 +1,23 @@
-import type { WireInput, WireResult } from "../../contract/operations.ts";
-import { counted } from "../../domain/text.ts";
-import type { ViewProps } from "../desk.ts";
-import { useDesk } from "../desk.ts";
+import type { WireInput } from "../../contract/operations.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
-import { Action, type ActionOf } from "../parts/action.tsx";
-import { EntryLink } from "../parts/links.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
-import { Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
+import { mayUse } from "../session.ts";
 import { option, pmctl } from "../terminal-line.ts";
-
-type Delivery = WireResult<"listWebhookDeliveries">["items"][number];
-type Receiver = WireResult<"listWebhookReceivers">[number];
+import { Deliveries } from "./webhooks/deliveries.tsx";
+import { Delivery } from "./webhooks/delivery.tsx";
+import { Inbound, Refused } from "./webhooks/inbound.tsx";
+import { Receivers } from "./webhooks/receivers.tsx";
+import { Secrets } from "./webhooks/secrets.tsx";
 
 const PATH = "/webhooks";
 const PAGE = 50;
+/** Of the refusals of any credential: the signatures among them are shown. */
+const REFUSALS = 200;
+/** Attempts leave no entry in the log that says when to read again. */
+const BEAT_MS = 2000;
 const STATUSES = [
   ["", "Any"],
   ["pending", "Pending"],
@@ -24,122 +25,54 @@ const STATUSES = [
   ["dead", "Given up"],
 ] as const;
 
-/** Outgoing events by receiver, with their attempts, and what providers sent. */
+/** Outgoing events by receiver with their attempts and payloads, what providers sent, and the secrets of both. */
 export function WebhooksView({ query }: ViewProps) {
-  const { tenant } = useDesk().session;
+  const { session } = useDesk();
   const stated = (name: string): string | undefined => query.get(name) || undefined;
-  const [receiver, status] = [stated("receiver"), stated("status")];
+  const [receiver, status, delivery] = [stated("receiver"), stated("status"), stated("delivery")];
   const filter = { receiver, status, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
-  const live = useLive(async (api) => {
-    const [receivers, deliveries] = await Promise.all([
-      api.listWebhookReceivers({}),
-      api.listWebhookDeliveries({ ...filter, limit: PAGE }),
-    ]);
-    return { receivers, deliveries };
-  }, query.toString());
-  const line = pmctl(tenant, "webhook", "deliveries", ...option("receiver", receiver), ...option("status", status));
-  const at = { path: PATH, query };
-  const tools = (
-    <>
-      <Filter {...at} label="Status" name="status" options={STATUSES} />
-      <Search {...at} label="Receiver" name="receiver" />
-    </>
+  const fromProvider = { provider: stated("provider"), cursor: stated("inbound") };
+  const live = useLive(
+    async (api) => {
+      const [receivers, deliveries, inbound, security] = await Promise.all([
+        api.listWebhookReceivers({}),
+        api.listWebhookDeliveries({ ...filter, limit: PAGE }),
+        api.listInboundWebhooks({ ...fromProvider, limit: PAGE }),
+        api.listSecurityEvents({ event: "auth.failed", limit: REFUSALS }),
+      ]);
+      return { receivers, deliveries, inbound, refused: security.entries };
+    },
+    query.toString(),
+    BEAT_MS,
   );
+  const words = [...option("receiver", receiver), ...option("status", status)];
+  const line = pmctl(session.tenant, "webhook", "deliveries", ...words);
+  const at = { path: PATH, query };
   return (
-    <View name="Webhooks" live={live} line={line} tools={tools}>
-      {({ receivers, deliveries: { items, nextCursor } }) => (
+    <View name="Webhooks" live={live} line={line}>
+      {({ receivers, deliveries, inbound, refused }) => (
         <>
+          {delivery && <Delivery key={delivery} id={delivery} query={query} />}
           <h2>Receivers</h2>
           <Receivers of={receivers} />
           <h2>Deliveries</h2>
-          <Deliveries of={items} />
-          <Pager {...at} nextCursor={nextCursor} />
+          <div class="tools">
+            <Filter {...at} label="Status" name="status" options={STATUSES} />
+            <Search {...at} label="Receiver" name="receiver" />
+          </div>
+          <Deliveries of={deliveries.items} query={query} />
+          <Pager {...at} nextCursor={deliveries.nextCursor} />
+          <h2>Inbound deliveries</h2>
+          <div class="tools">
+            <Search {...at} label="Provider" name="provider" cursor="inbound" />
+          </div>
+          <Inbound of={inbound.items} provider={fromProvider.provider} />
+          <Pager {...at} nextCursor={inbound.nextCursor} cursor="inbound" />
+          <h2>Refused webhooks</h2>
+          <Refused of={refused} />
+          {mayUse(session, "config:read") ? <Secrets /> : <p class="soft">Its secrets need the scope config:read.</p>}
         </>
       )}
     </View>
   );
 }
-
-function Receivers({ of }: { of: readonly Receiver[] }) {
-  const { tenant } = useDesk().session;
-  return (
-    <Table
-      name="Receivers"
-      rows={of}
-      id={({ name }) => name}
-      empty="The tenant file has no receiver. Add one below webhooks.outbound."
-      columns={[
-        { title: "Receiver", cell: ({ name }) => <bdi>{name}</bdi> },
-        {
-          title: "State",
-          cell: ({ enabled, disabledAt }) =>
-            enabled ? (
-              <span class="good">on</span>
-            ) : (
-              <span class="bad">
-                off since <Time at={disabledAt} />: it answered 410
-              </span>
-            ),
-        },
-        { title: "Pending", isNumber: true, cell: ({ pending }) => String(pending) },
-        { title: "Given up", isNumber: true, cell: ({ dead }) => String(dead) },
-        { title: "Queued up to", cell: ({ sequence }) => (sequence === 0 ? "—" : <EntryLink seq={sequence} />) },
-        { title: "Decide", cell: (each) => <Action of={enabling(tenant, each)} /> },
-      ]}
-    />
-  );
-}
-
-function Deliveries({ of }: { of: readonly Delivery[] }) {
-  const { tenant } = useDesk().session;
-  return (
-    <Table
-      name="Deliveries"
-      rows={of}
-      id={({ deliveryId }) => deliveryId}
-      kind={({ status }) => status}
-      empty="No delivery is like this. An event makes one for each receiver that asks for it."
-      columns={[
-        { title: "Happened", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { title: "Event", cell: ({ type, sequence }) => [type, " ", <EntryLink key="entry" seq={sequence} />] },
-        { title: "Receiver", cell: ({ receiver }) => <bdi>{receiver}</bdi> },
-        { title: "Status", cell: ({ status }) => <span class={status === "dead" ? "bad" : ""}>{status}</span> },
-        { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },
-        { title: "Next attempt", cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} /> },
-        { title: "Last answer", cell: ({ lastAnswer }) => <LastAnswer of={lastAnswer} /> },
-        { title: "Decide", cell: (each) => <Action of={replaying(tenant, each)} /> },
-      ]}
-    />
-  );
-}
-
-function LastAnswer({ of }: { of: Delivery["lastAnswer"] }) {
-  if (of === null) return <span>—</span>;
-  return (
-    <bdi>
-      <Time at={of.at} /> {of.status ?? "no answer"} {of.excerpt}
-    </bdi>
-  );
-}
-
-const replaying = (tenant: string, { deliveryId, type, receiver }: Delivery): ActionOf<void> => ({
-  label: "Replay",
-  thing: `${type} to ${receiver}`,
-  scope: "config",
-  explain: () => <p>The event is sent to {receiver} again, also if it was delivered before.</p>,
-  run: (api) => api.replayWebhook({ id: deliveryId }),
-  line: (_values, reason) => pmctl(tenant, "webhook", "replay", deliveryId, ...option("reason", reason)),
-  done: (result) =>
-    `Sent again: ${counted((result as WireResult<"replayWebhook">).replayed.length, "delivery", "deliveries")}.`,
-});
-
-const enabling = (tenant: string, { name, enabled, pending }: Receiver): ActionOf<void> => ({
-  label: "Enable",
-  thing: name,
-  scope: "config",
-  explain: () => <p>{counted(pending, "event")} that wait for it are delivered, and later ones too.</p>,
-  run: (api) => api.enableWebhookReceiver({ name }),
-  line: (_values, reason) => pmctl(tenant, "webhook", "enable", name, ...option("reason", reason)),
-  done: () => `${name} gets events again.`,
-  unfit: enabled ? "It is on." : undefined,
-});

@@ -117,6 +117,7 @@ export const OracleStatus = z
     lastSweepAt: Timestamp.nullable().describe("Null before the first sweep."),
     recentResolutions: z.array(
       z.object({
+        sequence: z.number().int().describe("Extension: the audit entry with its evidence."),
         ts: Timestamp,
         marketId: MarketId,
         ref: z.string(),

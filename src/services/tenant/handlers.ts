@@ -4,6 +4,7 @@ import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
+import { inboundListHandlers } from "../inbound-list.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
 import { endHandlers } from "../markets/ends.ts";
@@ -38,6 +39,7 @@ export function allHandlers(
     ...recordHandlers(context),
     ...policyHandlers(context),
     ...inboundHandlers(context),
+    ...inboundListHandlers(context),
     ...reportHandlers(context),
     ...explainHandlers(context, refusals),
     ...keyHandlers(context),
