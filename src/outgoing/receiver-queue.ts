@@ -13,8 +13,8 @@ import {
 } from "../ledger/unchained/webhook-queue.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { readEntriesAfter } from "../queries/stream.ts";
-import { bodyOf, eventNamesOf, type OutgoingEvent } from "../services/events/outgoing-events.ts";
-import { type EventSource, readEvents } from "../services/events/read-events.ts";
+import { bodyOf, eventNamesOf, type OutgoingEvent } from "../services/webhooks/outgoing-events.ts";
+import { type EventSource, readEvents } from "../services/webhooks/read-events.ts";
 import { OutgoingFailure, type OutgoingHttp } from "./guarded-fetch.ts";
 import { type AttemptResult, evaluateAttempt, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";

@@ -8,14 +8,14 @@ import {
 } from "../../src/contract/resources/webhooks.ts";
 import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
+import { liveEventsOf } from "../../src/services/streams.ts";
 import {
   bodyOf,
   eventNamesOf,
   marketOf,
   type OutgoingEvent,
   outgoingEventsOf,
-} from "../../src/services/events/outgoing-events.ts";
-import { liveEventsOf } from "../../src/services/streams.ts";
+} from "../../src/services/webhooks/outgoing-events.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const QUESTION = "Will it rain?";

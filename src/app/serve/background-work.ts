@@ -5,8 +5,8 @@ import { type OracleWorker, startOracle, sweep } from "../../oracle/worker.ts";
 import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import { startSweeper } from "../../services/background/sweepers.ts";
-import { anchorsOf } from "../../services/events/read-events.ts";
 import { sweepProposals } from "../../services/proposals/proposals.ts";
+import { anchorsOf } from "../../services/webhooks/read-events.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 

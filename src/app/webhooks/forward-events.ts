@@ -12,7 +12,7 @@ import {
   marketOf,
   type OutgoingEvent,
   outgoingEventsOf,
-} from "../../services/events/outgoing-events.ts";
+} from "../../services/webhooks/outgoing-events.ts";
 import { type Entry, entriesAfter } from "../audit/walk-log.ts";
 
 export interface ForwardOptions {

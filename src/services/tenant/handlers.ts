@@ -2,9 +2,6 @@ import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
 import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
 import type { ServiceContext } from "../context.ts";
-import { deliveryHandlers } from "../deliveries.ts";
-import { inboundHandlers } from "../inbound.ts";
-import { inboundListHandlers } from "../inbound-list.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
 import { endHandlers } from "../markets/ends.ts";
@@ -20,6 +17,9 @@ import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
+import { deliveryHandlers } from "../webhooks/deliveries.ts";
+import { inboundHandlers } from "../webhooks/inbound.ts";
+import { inboundListHandlers } from "../webhooks/inbound-list.ts";
 
 /** The handlers of all operations except providers' webhooks; a missing handler does not compile. */
 export function allHandlers(

@@ -1,11 +1,11 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
-import { type DeliveryRow, enableReceiver, replayDeliveries } from "../ledger/unchained/webhook-replay.ts";
-import { findDelivery, listDeliveries, listReceivers, type ReceiverRow } from "../queries/deliveries.ts";
-import { makeOnce, type ServiceContext, submit } from "./context.ts";
-import { bodyOf } from "./events/outgoing-events.ts";
-import { anchorsOf, readEvents } from "./events/read-events.ts";
-import type { Caller, Handlers } from "./invoke.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type DeliveryRow, enableReceiver, replayDeliveries } from "../../ledger/unchained/webhook-replay.ts";
+import { findDelivery, listDeliveries, listReceivers, type ReceiverRow } from "../../queries/deliveries.ts";
+import { makeOnce, type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
+import { bodyOf } from "./outgoing-events.ts";
+import { anchorsOf, readEvents } from "./read-events.ts";
 
 /** Outgoing webhooks for operators. The delivery worker sends them when it sees the rows change. */
 export function deliveryHandlers(context: ServiceContext) {

@@ -1,4 +1,4 @@
-import type { CommandKind } from "./command.ts";
+import type { CommandKind } from "../command.ts";
 
 /** Records that a receiver of webhooks is tested. The entry causes the event, as every event has an entry. */
 export const testReceiver: CommandKind<{ receiver: string }, undefined> = {

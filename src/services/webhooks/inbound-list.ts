@@ -1,11 +1,11 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { type AuditEntry, payloadOf } from "../domain/audit/audit-link.ts";
-import { formatTimestamp } from "../domain/time/timestamp.ts";
-import type { ReadSql } from "../postgres/connect.ts";
-import { boundsOf, listAuditEntries } from "../queries/audit.ts";
-import { type InboundRow, listInbound } from "../queries/inbound.ts";
-import type { ServiceContext } from "./context.ts";
-import type { Handlers } from "./invoke.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import { formatTimestamp } from "../../domain/time/timestamp.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
+import { boundsOf, listAuditEntries } from "../../queries/audit.ts";
+import { type InboundRow, listInbound } from "../../queries/inbound.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Handlers } from "../invoke.ts";
 
 /** What providers sent, for operators. */
 export function inboundListHandlers(context: ServiceContext) {
