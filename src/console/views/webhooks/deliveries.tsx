@@ -25,11 +25,13 @@ export function Deliveries({ of, query }: { of: readonly OneDelivery[]; query: U
         { title: "Happened", cell: ({ createdAt }) => <Time at={createdAt} /> },
         {
           title: "Event",
-          cell: ({ type, deliveryId }) => (
-            <a href={addressOf("/webhooks", { ...others, delivery: deliveryId })}>{type}</a>
+          cell: ({ type, deliveryId, sequence }) => (
+            <>
+              <a href={addressOf("/webhooks", { ...others, delivery: deliveryId })}>{type}</a> (
+              <EntryLink seq={sequence} />)
+            </>
           ),
         },
-        { title: "From", cell: ({ sequence }) => <EntryLink seq={sequence} /> },
         { title: "Receiver", cell: ({ receiver }) => <bdi>{receiver}</bdi> },
         { title: "Status", cell: ({ status }) => <span class={status === "dead" ? "bad" : ""}>{status}</span> },
         { title: "Attempts", isNumber: true, cell: ({ attempts }) => String(attempts) },

@@ -25,11 +25,11 @@ export function Inbound({ of, provider }: { of: readonly OneInbound[]; provider:
         empty="No provider has sent a webhook like this. Give the provider the endpoint's address and a secret of it."
         columns={[
           { title: "Received", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
-          { title: "Provider", cell: ({ provider: name }) => <bdi>{name}</bdi> },
+          { title: "Provider", cell: ({ provider: name }) => <code dir="auto">{name}</code> },
           { title: "Event", cell: ({ event }) => <bdi>{event}</bdi> },
           { title: "Its id", cell: ({ reference }) => <bdi>{reference ?? "—"}</bdi> },
           { title: "User", cell: ({ userId }) => (userId === null ? "—" : <TraderLink id={userId} />) },
-          { title: "Came of it", cell: ({ outcome }) => outcome },
+          { title: "Came of it", cell: ({ outcome }) => <code>{outcome}</code> },
           { title: "On record", cell: ({ sequence }) => (sequence === null ? "—" : <EntryLink seq={sequence} />) },
         ]}
       />

@@ -3,7 +3,7 @@ import { isMapping } from "../../../domain/json/mapping.ts";
 
 /** A place of webhook secrets in the tenant file, as the last apply states it: references, never the secrets. */
 export interface SecretPlace {
-  /** Its path in the file, such as `webhooks.inbound.secrets`. */
+  /** Its path in the file, such as `webhooks.inbound.secrets`; a receiver stands in it by its name. */
   path: string;
   /** Whose webhooks they sign or verify. */
   of: string;
@@ -15,7 +15,7 @@ export interface SecretPlace {
 }
 
 const INBOUND: readonly Omit<SecretPlace, "secrets" | "side">[] = [
-  { path: "secrets", of: "every endpoint without its own", rotates: [] },
+  { path: "secrets", of: "endpoints without their own", rotates: [] },
   { path: "stripe", of: "Stripe" },
   { path: "kyc.secrets", of: "identity checks", rotates: ["--endpoint", "kyc"] },
   { path: "kyc.genericSecrets", of: "identity checks in pmctl's own form" },
@@ -27,8 +27,8 @@ const INBOUND: readonly Omit<SecretPlace, "secrets" | "side">[] = [
 export function secretPlaces(webhooks: Json | undefined): SecretPlace[] {
   const outbound = at(webhooks, "outbound");
   const receivers = (Array.isArray(outbound) ? outbound : []).map(
-    (each, index): SecretPlace => ({
-      path: `webhooks.outbound[${index}]`,
+    (each): SecretPlace => ({
+      path: `webhooks.outbound.${at(each, "name")}`,
       of: `receiver ${at(each, "name")}`,
       secrets: [at(each, "secret"), ...listAt(each, "previousSecrets")].flatMap(referenceText),
       side: "out",
@@ -50,11 +50,12 @@ function listAt(value: unknown, path: string): unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** Such as `env ACME_WEBHOOK_SECRET`. */
+/** Such as `env ACME_WEBHOOK_SECRET`. A document has its keys in order, so a path follows its file from the end. */
 function referenceText(reference: unknown): string[] {
   if (!isMapping(reference)) return [];
   return [
     Object.entries(reference)
+      .reverse()
       .map(([kind, value]) => `${kind} ${Array.isArray(value) ? value.join(" ") : String(value)}`)
       .join(", "),
   ];
