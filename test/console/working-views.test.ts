@@ -1,10 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
-import { auditKey } from "../../src/domain/audit/seal.ts";
-import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
-import { AUDIT_SECRET, PUBLIC_KEY } from "../server/support/harness.ts";
+import { ADMIN_KEY, PUBLIC_KEY } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
@@ -55,37 +53,32 @@ test("Oracle says what comes next; its feeds have their sources, and a sweep can
   await close();
 });
 
-test("Oracle draws the samples of a feed as curves, also as a table, with each source's distance from the middle", async () => {
-  const tick = (source: string, symbol: string, observedAt: number, price: string) => ({
-    ...{ source, symbol, observedAt, price, conf: null, receivedAt: observedAt, confirmedAt: observedAt },
+test("System shows the servers, the database, response times and limits; each refused request has its explanation", async () => {
+  const since = Date.now() - 60_000;
+  tenant.services.serving.servers = async () => [{ server: "web1-7-ab", version: "1.0.0", since, url: tenant.url }];
+  tenant.services.serving.lastBackupAt = async () => null;
+  const refused = await fetch(`${tenant.url}/v1/markets/mkt_none/suspend`, {
+    method: "POST",
+    headers: { "x-api-key": ADMIN_KEY },
   });
-  const now = Date.now();
-  await tenant.services.pool.write((sql) =>
-    recordTicks(
-      sql,
-      [
-        tick("coinbase", "BTC-USD", now - 2000, "100000.1"),
-        tick("coinbase", "BTC-USD", now - 1000, "100002.5"),
-        tick("kraken", "XBTUSD", now - 1500, "100000.5"),
-      ],
-      auditKey(AUDIT_SECRET),
-    ),
-  );
-  const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
-  await page.getByRole("table", { name: "Feeds" }).getByRole("link", { name: "pm:btc" }).click();
-  const sources = page.getByRole("table", { name: "Sources" });
-  const cellsOf = (id: string) => sources.locator(`[data-id="${id}"] td`).allTextContents();
-  await sources.waitFor();
-  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100002.5", "1"]);
-  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100000.5", "-1"]);
-  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100002\.5/ }).waitFor();
-  await page.getByText("Prices by source as a table").click();
-  const values = page.getByRole("table", { name: "Prices by source" });
-  await values.getByText("100000.1").waitFor();
-  expect(await values.locator("tbody tr").count()).toBe(3);
+  const requestId = refused.headers.get("request-id") ?? "";
+  const { page, complaints, close } = await openConsole(tenant, { path: "/system" });
+  await rowOf(page, "web1-7-ab").getByText("1.0.0").waitFor();
+  const group = rowOf(page, "markets");
+  await group.waitFor();
+  expect(await group.locator("td").nth(2).textContent()).toMatch(/ ms$/);
+  await rowOf(page, "address 127.0.0.1").waitFor();
+  await page.getByText("There is no standby").waitFor();
+  expect(await page.locator("dl.facts div", { hasText: "Latest backup" }).textContent()).toContain("none");
+  await rowOf(page, requestId)
+    .getByRole("link", { name: `Why ${requestId}` })
+    .click();
+  const answer = page.getByRole("region", { name: "Refused request" });
+  await answer.getByText("MARKET_NOT_FOUND").waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toBe("Refused request");
+  await page.reload();
+  await answer.getByText("MARKET_NOT_FOUND").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
-  await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
-  await page.getByRole("region", { name: "Samples of pm:eth" }).getByText("No price is stored").waitFor();
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

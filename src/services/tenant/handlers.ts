@@ -20,11 +20,17 @@ import { walletHandlers } from "../traders/wallets.ts";
 import { deliveryHandlers } from "../webhooks/deliveries.ts";
 import { inboundHandlers } from "../webhooks/inbound.ts";
 import { inboundListHandlers } from "../webhooks/inbound-list.ts";
+import type { DurabilityWatch } from "./durability-watch.ts";
+import { serverHandlers } from "./server-status.ts";
 
 /** The handlers of all operations except providers' webhooks; a missing handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
-  { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
+  {
+    refusals,
+    isDatabaseUp,
+    durability,
+  }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean>; durability: DurabilityWatch },
 ): AllHandlers {
   return {
     ...marketHandlers(context),
@@ -48,6 +54,7 @@ export function allHandlers(
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),
+    ...serverHandlers(context, durability),
     ...healthHandlers(isDatabaseUp),
   };
 }
