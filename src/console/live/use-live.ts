@@ -73,8 +73,11 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string):
       void once(api);
     };
     void once(api);
+    let wasLost = changes.isLost;
     const stop = changes.listen(() => {
-      redraw(undefined);
+      // A busy market tells of a hundred trades a second, of which the view shows nothing before the next read.
+      if (changes.isLost !== wasLost) redraw(undefined);
+      wasLost = changes.isLost;
       isWanted = true;
       if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
     });
