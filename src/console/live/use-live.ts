@@ -75,7 +75,7 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string):
     void once(api);
     let wasLost = changes.isLost;
     const stop = changes.listen(() => {
-      // A busy market tells of a hundred trades a second, of which the view shows nothing before the next read.
+      // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
       if (changes.isLost !== wasLost) redraw(undefined);
       wasLost = changes.isLost;
       isWanted = true;
