@@ -3,7 +3,7 @@ import { isMapping } from "../../../domain/json/mapping.ts";
 
 /** A place of webhook secrets in the tenant file, as the last apply states it: references, never the secrets. */
 export interface SecretPlace {
-  /** Its path in the file, such as `webhooks.inbound.secrets`; a receiver stands in it by its name. */
+  /** Its path in the file, such as `webhooks.inbound.secrets`; a receiver is named in it. */
   path: string;
   /** Whose webhooks they sign or verify. */
   of: string;
