@@ -157,6 +157,13 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the policy", (api) => api.getPolicy({})],
   ["the live configuration", (api) => api.getConfig({})],
   ["the applies", (api) => api.listApplies({})],
+  [
+    "a rollback's preview, refused after its reads: the scene has no whole document",
+    async (api) => {
+      const { items } = await api.listApplies({ limit: 1 });
+      await expect(api.previewRollback({ seq: items[0]?.seq ?? 0 })).rejects.toMatchObject({ code: "REFUSED" });
+    },
+  ],
   ["an apply", async (api) => api.getApply({ seq: (await api.listApplies({ limit: 1 })).items[0]?.seq ?? 0 })],
   ["prices of feeds", (api) => api.listLatestPrices({ feeds: [{ key: "a:b", sources: [{ use: "c", id: "d" }] }] })],
   ["the audit log", (api) => api.listAudit({})],

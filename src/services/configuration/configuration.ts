@@ -27,6 +27,7 @@ import {
   type FileMarket,
   listFileMarkets,
   listLiveChanges,
+  listPolicyChangedSince,
   listUnsettledMarkets,
   readApplies,
   sumAtRisk,
@@ -54,7 +55,7 @@ export function configurationHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
+export async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
   const [[loaded], keys, markets, changes, [treasury], atRiskMicro, freeze, now] = await pool.snapshot((sql) =>
     Promise.all([
       loadRows(sql, [{ table: "tenant", key: SINGLE }]),
@@ -114,7 +115,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
 }
 
 /** Every field that a file states of a market, and its status. */
-function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, now: number) {
+function marketTerms({ market, status, proposalId }: Omit<FileMarket, "key" | "formerKeys">, now: number) {
   return {
     id: market.id,
     question: market.question,
@@ -126,6 +127,7 @@ function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, 
     meta: JSON.parse(market.meta),
     liquidityUsd: market.fundMicro,
     status: statusAt({ status, closeAt: market.closeAt }, now),
+    proposalId,
   };
 }
 
@@ -143,7 +145,7 @@ async function unsettledMarkets(
 }
 
 /** A value of a JSON column is plain JSON, although the types of rows do not say so. */
-function plainJson<Shape>(value: unknown): Shape {
+export function plainJson<Shape>(value: unknown): Shape {
   return value as Shape;
 }
 
@@ -164,9 +166,13 @@ async function listApplies(
   return { items, nextCursor };
 }
 
-async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"getApply">> {
-  const [[entry], [previous]] = await pool.snapshot((sql) =>
-    Promise.all([readApplies(sql, { limit: 1, seq }), readApplies(sql, { limit: 1, before: seq })]),
+export async function getApply({ pool }: Pick<ServiceContext, "pool">, seq: number): Promise<Result<"getApply">> {
+  const [[entry], [previous], changedSince] = await pool.snapshot((sql) =>
+    Promise.all([
+      readApplies(sql, { limit: 1, seq }),
+      readApplies(sql, { limit: 1, before: seq }),
+      listPolicyChangedSince(sql, seq),
+    ]),
   );
   const document = entry?.payload.document;
   if (!entry || typeof document !== "object" || document === null)
@@ -176,6 +182,7 @@ async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"
     ...appliedFacts(entry),
     changes: listChanges(changesSince(previous, entry)).map((change) => plainJson(change)),
     livePolicy: policy,
+    changedSince,
     document: plainJson(document),
   };
 }

@@ -84,6 +84,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["listUnsettledMarkets", { limit: 1 }],
   ["getApply", { seq: 1 }],
   ["getApply", { seq: 999 }],
+  ["previewRollback", { seq: 1 }],
+  ["previewRollback", { seq: 999 }],
   ["previewPolicy", { before: terms(500), after: terms(20) }],
   ["previewPolicy", { before: terms(500), after: terms(-1) }],
   ["approvePlan", configInput({ tenant: "other" })],

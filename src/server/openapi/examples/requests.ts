@@ -82,6 +82,7 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   findIds: { kind: "market", refs: "019f2c3a" },
   freezeConfig: { until: story.CLOSE_AT, reason: "an incident with the payment provider" },
   getApply: { seq: 7 },
+  previewRollback: { seq: 7 },
   previewPolicy: {
     before: { policy: DEFAULT_POLICY, kycRequired: true },
     after: { policy: { ...DEFAULT_POLICY, maxTradeUsd: 20 }, kycRequired: true },
