@@ -156,7 +156,7 @@ const marketTerms = {
   liquidityUsd: Usd,
   status: MarketStatus,
   proposalId: ProposalId.nullable().describe(
-    "The proposal about the market that waits; while one to settle or void it waits, nobody can resume the market.",
+    "The proposal about the market that waits; while one to settle or void it waits, the market cannot be resumed.",
   ),
 };
 const ConfigMarket = z

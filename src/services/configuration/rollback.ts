@@ -8,7 +8,8 @@ import type { LiveConfig } from "../../plan/plan-types.ts";
 import { encodeResult } from "../answers.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
-import { getApply, plainJson, readConfiguration } from "./configuration.ts";
+import { getApply, plainJson } from "./applies.ts";
+import { readConfiguration } from "./configuration.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
 /** What a page needs of plans, whose modules run in no browser. */
