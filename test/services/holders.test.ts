@@ -15,7 +15,7 @@ const listed = async (id: string) => (await scene.api().listMarketPositions({ id
 const ofUser = async (user: string, marketId: string) =>
   (await scene.api(user).listPositions({})).filter((each) => each.marketId === marketId);
 
-/** A market of which ann holds most, cat both sides, bob little, and dan nothing any more. */
+/** Ann holds most of the market, cat both sides, bob little, and dan nothing any more. */
 async function heldMarket(): Promise<string> {
   const marketId = await scene.market();
   await buy("bob", marketId, "no", 5);
