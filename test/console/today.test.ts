@@ -61,3 +61,21 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
+
+test("Today shows an old backup and a certificate that ends, as the server knows them, and leads to System", async () => {
+  const { serving } = tenant.services;
+  const [day, now] = [86_400_000, Date.now()];
+  serving.lastBackupAt = async () => now - 8 * day;
+  serving.certificates = () => [{ section: "server.tls", expiresAt: now + day }];
+  const { page, complaints, close } = await openConsole(tenant);
+  const backup = page.locator('[data-kind="backup"]');
+  await backup.getByText("The last backup is more than a week old").waitFor();
+  const certificate = rowOf(page, "server.tls");
+  expect(await certificate.getAttribute("data-kind")).toBe("certificate");
+  expect(await certificate.textContent()).toContain("Urgent");
+  expect(await backup.locator("code").textContent()).toBe("pmctl db backup -t acme");
+  await certificate.getByRole("link").click();
+  await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});

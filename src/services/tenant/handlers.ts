@@ -19,11 +19,17 @@ import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
+import type { DurabilityWatch } from "./durability-watch.ts";
+import { serverHandlers } from "./server-status.ts";
 
 /** The handlers of all operations except providers' webhooks; a missing handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
-  { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
+  {
+    refusals,
+    isDatabaseUp,
+    durability,
+  }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean>; durability: DurabilityWatch },
 ): AllHandlers {
   return {
     ...marketHandlers(context),
@@ -46,6 +52,7 @@ export function allHandlers(
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),
+    ...serverHandlers(context, durability),
     ...healthHandlers(isDatabaseUp),
   };
 }

@@ -10,6 +10,8 @@ audit status
 audit status -o json
 audit security
 audit security --since 7d --event auth.failed
+audit refusals
+audit refusals --code MAX_TRADE_EXCEEDED -o json
 audit export --out acme.ndjson
 audit export -t zoe --out zoe.ndjson
 audit accept-rollback --reason "disk lost, restored from Monday"
