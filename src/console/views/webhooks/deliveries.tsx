@@ -11,16 +11,24 @@ import { option, pmctl } from "../../terminal-line.ts";
 type OneDelivery = WireResult<"listWebhookDeliveries">["items"][number];
 
 /** @param query the filters, which the address of a delivery keeps */
-export function Deliveries({ of, query }: { of: readonly OneDelivery[]; query: URLSearchParams }) {
+export function Deliveries({
+  of,
+  empty,
+  query,
+}: {
+  of: readonly OneDelivery[];
+  empty: string;
+  query?: URLSearchParams;
+}) {
   const { tenant } = useDesk().session;
-  const others = Object.fromEntries(query);
+  const others = Object.fromEntries(query ?? []);
   return (
     <Table
       name="Deliveries"
       rows={of}
       id={({ deliveryId }) => deliveryId}
       kind={({ status }) => status}
-      empty="No delivery is like this. An event makes one for each receiver that asks for it."
+      empty={empty}
       columns={[
         { title: "Happened", cell: ({ createdAt }) => <Time at={createdAt} /> },
         {

@@ -15,6 +15,7 @@ const PATH = "/webhooks";
 const PAGE = 50;
 /** Of the refusals of any credential: the signatures among them are shown. */
 const REFUSALS = 200;
+const EMPTY = "No delivery is like this. An event makes one for each receiver that asks for it.";
 /** Attempts leave no entry in the log that says when to read again. */
 const BEAT_MS = 2000;
 const STATUSES = [
@@ -28,8 +29,9 @@ const STATUSES = [
 export function WebhooksView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const stated = (name: string): string | undefined => query.get(name) || undefined;
-  const [receiver, status, delivery] = [stated("receiver"), stated("status"), stated("delivery")];
-  const filter = { receiver, status, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
+  const [receiver, status, userId] = [stated("receiver"), stated("status"), stated("user")];
+  const delivery = stated("delivery");
+  const filter = { receiver, status, userId, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
   const fromProvider = { provider: stated("provider"), cursor: stated("inbound") };
   const live = useLive(
     async (api) => {
@@ -44,7 +46,7 @@ export function WebhooksView({ query }: ViewProps) {
     query.toString(),
     BEAT_MS,
   );
-  const words = [...option("receiver", receiver), ...option("status", status)];
+  const words = [...option("receiver", receiver), ...option("status", status), ...option("user", userId)];
   const line = pmctl(tenant, "webhook", "deliveries", ...words);
   const at = { path: PATH, query };
   return (
@@ -58,8 +60,9 @@ export function WebhooksView({ query }: ViewProps) {
           <div class="tools">
             <Filter {...at} label="Status" name="status" options={STATUSES} />
             <Search {...at} label="Receiver" name="receiver" />
+            <Search {...at} label="Trader" name="user" />
           </div>
-          <Deliveries of={deliveries.items} query={query} />
+          <Deliveries of={deliveries.items} empty={EMPTY} query={query} />
           <Pager {...at} nextCursor={deliveries.nextCursor} />
           <h2>Inbound deliveries</h2>
           <div class="tools">
