@@ -78,7 +78,7 @@ describe("market depth and trending, reports and risk", () => {
     const [{ totalPnl = Number.NaN } = {}] = (await api.getTradersReport({})).traders;
     expect(traders.lines[1]).toMatch(/\s-0\.50\s+\S+$/);
     expect(traders.lines[1]?.endsWith(` ${totalPnl.toFixed(2)}`)).toBe(true);
-    const portfolio = await printed((io) => userPortfolio.run({}, door.api("usr_1"), io));
+    const portfolio = await printed((io) => userPortfolio.run({ id: "usr_1" }, api, io));
     expect(portfolio.lines.join("\n")).toMatch(/sells for 24\.50\d* \(-0\.49\d*\)/);
     expect((await printed(list, "csv")).lines[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
   });

@@ -1,6 +1,7 @@
 import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
 import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
+import { rollbackHandlers } from "../configuration/rollback.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
@@ -52,6 +53,7 @@ export function allHandlers(
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),
+    ...rollbackHandlers(context),
     ...serverHandlers(context, durability),
     ...healthHandlers(isDatabaseUp),
   };

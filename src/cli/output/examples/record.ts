@@ -41,7 +41,7 @@ webhook verify --body event.json --signature "$SIGNATURE"
 webhook verify --body event.json --signature "$SIGNATURE" \
     --id "$ID" --timestamp "$TIME"
 webhook deliveries
-webhook deliveries --receiver crm --status dead
+webhook deliveries --receiver crm --status dead --user alice
 webhook replay "$DELIVERY"
 webhook replay "$EVENT" --reason "the receiver had lost it"
 webhook receivers
