@@ -212,6 +212,7 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       [(api: Api) => api.listTrendingMarkets({}), 5_000],
       [(api: Api) => api.getHedgeExposure({}), 12_000],
       [(api: Api) => api.listRisk({}), 500],
+      [(api: Api) => api.getRiskReport({}), 2000],
     ] as const) {
       const costs = await costOf(read);
       expect(costs.filter(({ scans, table }) => scans > 0 && table !== "hedge")).toEqual([]);

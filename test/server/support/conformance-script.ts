@@ -68,6 +68,8 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getHouseReport", {}],
   ["getTradersReport", {}],
   ["getFundingReport", {}],
+  ["getRiskReport", {}],
+  ["getRiskReport", { limit: 1 }],
   ["listRisk", {}],
   ["listRisk", { status: "unsettled" }],
   ["getHedgeExposure", {}],
