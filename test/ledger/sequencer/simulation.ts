@@ -46,6 +46,8 @@ export interface Run {
   attempts: Attempt[];
   /** Nothing fails in this one. */
   calm: boolean;
+  /** The database does not fail, whatever becomes of the processes. */
+  databaseHolds: boolean;
   /** Attempts that have no answer yet. */
   waiting: Set<Pick<Attempt, "sentSeq">>;
   /** Errors that the sequencers reported to their operators. */
@@ -170,6 +172,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     tasks: [],
     attempts: [],
     calm: true,
+    databaseHolds: true,
     waiting: new Set(),
     errors: [],
     hanging: [],
@@ -251,6 +254,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     for (let times = random.int(0, 2); times > 0; times--) {
       await scheduler.sleep(random.between(0, 1200));
       if (run.calm) continue;
+      run.databaseHolds = false;
       scheduler.note(() => "the standby takes over");
       if (database.failOver()) count(run, "failovers that lost something");
       const seq = Number(database.head.seq);
@@ -274,6 +278,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     crowded = random.chance(0.4);
     const faults = anyFaults(random, crowded);
     run.calm = Object.values(faults).every((rate) => rate === 0 || Array.isArray(rate));
+    run.databaseHolds = run.calm;
     for (const { journal } of processes) journal.faults = faults;
     const [mostClients, mostTasks] = crowded ? [8, 16] : [5, 9];
     const clients = Array.from({ length: random.int(2, mostClients) }, () =>

@@ -37,6 +37,11 @@ export class Leading {
     this.#options = options;
   }
 
+  /** The number of passed trades without an answer yet. */
+  get deciding(): number {
+    return [...this.#followers].reduce((sum, { deciding }) => sum + deciding, 0);
+  }
+
   /** Answers another server's request for the connection. @param socketName the name of the socket it came through */
   accept(socketName: string, headers: IncomingHttpHeaders, socket: Duplex): void {
     const { key, version } = this.#options;
@@ -68,7 +73,7 @@ export class Leading {
 class Follower {
   readonly #socket: Duplex;
   readonly #options: LeadingOptions;
-  #deciding = 0;
+  deciding = 0;
   #outbox: SentReply[] = [];
   #isLeaving = false;
 
@@ -93,7 +98,7 @@ class Follower {
 
   async #decide(sentAt: number, { id, epoch, request }: Passed<TradeRequest>): Promise<void> {
     if (this.#isLeaving) return this.#reply({ id, kind: "not decided" });
-    this.#deciding += 1;
+    this.deciding += 1;
     const isCalledBack = (head: Head) => head.epoch !== epoch || machineMs() > sentAt + LATEST_DECISION_MS;
     const reply = await this.#options.decide(request, isCalledBack).then(
       (answer): SentReply => ({ id, kind: "answer", answer }),
@@ -103,7 +108,7 @@ class Follower {
         return { id, kind: "refused", fault: sentFault(fault) };
       },
     );
-    this.#deciding -= 1;
+    this.deciding -= 1;
     this.#reply(reply);
   }
 
@@ -126,6 +131,6 @@ class Follower {
   }
 
   #endWithTheLast(): void {
-    if (this.#isLeaving && this.#deciding === 0 && this.#outbox.length === 0) this.#socket.end();
+    if (this.#isLeaving && this.deciding === 0 && this.#outbox.length === 0) this.#socket.end();
   }
 }
