@@ -98,6 +98,7 @@ function connection(
   };
   const reply = (replies: (Reply<Answered> & { id: number })[]) => {
     if (!leader.isAlive || isCut) return;
+    if (random.chance(self.journal.faults.linkLost)) return cut();
     travel(back, () => !isCut && self.isAlive && listener.replied(replies));
   };
   const take = (sentAt: number, { id, epoch, request }: Passed<Asked>) => {
@@ -124,7 +125,7 @@ function connection(
         scheduler.note(() => `passed to ${leader.journal.name}: ${each.request.task.actor} in epoch ${each.epoch}`);
         travel(there, () => leader.isAlive && take(sentAt, each));
       }
-      if (random.chance(self.journal.faults.answerLost)) cut();
+      if (random.chance(self.journal.faults.linkLost / 5)) cut();
     },
     close() {
       isCut = true;
