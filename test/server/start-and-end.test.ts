@@ -13,7 +13,16 @@ import type { TradeRequest } from "../../src/services/markets/passing/messages.t
 import { serverSockets } from "../../src/state/server-sockets.ts";
 import { ownTime } from "../support/own-time.ts";
 import { backendOfTests } from "./support/during-tests.ts";
-import { ADMIN_KEY, AUDIT_SECRET, insertKey, openBackend, PUBLIC_KEY, serve, TENANT, userToken } from "./support/harness.ts";
+import {
+  ADMIN_KEY,
+  AUDIT_SECRET,
+  insertKey,
+  openBackend,
+  PUBLIC_KEY,
+  serve,
+  TENANT,
+  userToken,
+} from "./support/harness.ts";
 import { expectRefusal } from "./support/requests.ts";
 import { open } from "./support/sockets.ts";
 
@@ -91,7 +100,14 @@ describe("closing", () => {
     const pid = vi.spyOn(process, "pid", "get").mockReturnValue(1);
     const leader = await findLeader(
       { ...neighbours, tenant: TENANT, key: KEY, onSealed: () => {} },
-      { replied: (replies) => heard.push(...replies), leaves: () => heard.push("leaves"), lost: lost.resolve },
+      {
+        replied: (replies) => {
+          heard.push(...replies);
+          if (replies.length > 0) leader?.close();
+        },
+        leaves: () => heard.push("leaves"),
+        lost: lost.resolve,
+      },
     );
     pid.mockRestore();
     leader?.send([{ id: 1, epoch: 0n, request: {} as TradeRequest }]);

@@ -46,6 +46,7 @@ export class Leading {
   accept(socketName: string, headers: IncomingHttpHeaders, socket: Duplex): void {
     const { key, version } = this.#options;
     socket.on("error", () => socket.destroy());
+    socket.on("end", () => socket.end());
     const terms = { socket: socketName, nonce: String(headers[NONCE_HEADER]), version };
     if (this.#isLeaving || !isProof(key, "follower", terms, headers[PROOF_HEADER])) {
       socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n");
@@ -58,7 +59,7 @@ export class Leading {
     socket.on("close", () => this.#followers.delete(follower));
   }
 
-  /** Takes no further trades. Each connection ends with its last answer. */
+  /** Takes no further trades. The others end their connections after their last answers. */
   leave(): void {
     this.#isLeaving = true;
     for (const follower of this.#followers) follower.leave();
@@ -89,7 +90,6 @@ class Follower {
   leave(): void {
     this.#isLeaving = true;
     this.#send([], true);
-    this.#endWithTheLast();
   }
 
   destroy(): void {
@@ -122,15 +122,10 @@ class Follower {
     const replies = this.#outbox;
     this.#outbox = [];
     this.#send(replies, false);
-    this.#endWithTheLast();
   }
 
   #send(replies: readonly SentReply[], leaves: boolean): void {
     const message: Return = { replies, leaves };
     if (this.#socket.writable) this.#socket.write(frameOf(message));
-  }
-
-  #endWithTheLast(): void {
-    if (this.#isLeaving && this.deciding === 0 && this.#outbox.length === 0) this.#socket.end();
   }
 }

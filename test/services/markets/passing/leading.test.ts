@@ -131,7 +131,7 @@ test("a trade reaches the leader as it was sent, and its answer, its fault or it
   leader?.close();
 });
 
-test("a leader that leaves answers what it has, decides nothing more, and ends the connection", async () => {
+test("a leader that leaves answers what it has and decides nothing more; the connection ends when the follower ends it", async () => {
   const first = Promise.withResolvers<TradeAnswer>();
   const asked = Promise.withResolvers<void>();
   const leading = await lead(() => {
@@ -142,17 +142,26 @@ test("a leader that leaves answers what it has, decides nothing more, and ends t
   const leader = await follow(ear);
   leader?.send([{ id: 1, epoch: 0n, request: TRADE }]);
   await asked.promise;
+  expect(leading.deciding).toBe(1);
   leading.leave();
   await ear.until(1);
   leader?.send([{ id: 2, epoch: 0n, request: TRADE }]);
   await ear.until(2);
   first.resolve({ text: "{}", replayed: false, seal: undefined });
-  expect(await ear.until(4)).toMatchObject([
+  await ear.until(3);
+  expect(leading.deciding).toBe(0);
+  // Sent before it heard that the leader leaves.
+  leader?.send([{ id: 3, epoch: 0n, request: TRADE }]);
+  await ear.until(4);
+  leader?.close();
+  expect(await ear.until(5)).toMatchObject([
     "leaves",
     { id: 2, kind: "not decided" },
     { id: 1, kind: "answer" },
+    { id: 3, kind: "not decided" },
     "lost",
   ]);
+  await once((servers[0] as Server).close(), "close");
   expect(await follow(new Ear())).toBeUndefined();
 });
 
