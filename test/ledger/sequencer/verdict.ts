@@ -38,7 +38,7 @@ function checkCalm({ command, outcome }: Attempt): void {
   must(!ours || isPoison(command), `${command.type} got ${outcome.code} on a calm day`);
 }
 
-/** A process that ends leaves nobody who asked another one in doubt. */
+/** If a process ends, those who asked another one still learn the outcome. */
 function checkKnown({ command, outcome }: Attempt): void {
   const isUnknown = outcome.kind === "fault" && outcome.code === "OUTCOME_UNKNOWN";
   must(!isUnknown, `${command.type} got OUTCOME_UNKNOWN while the database held`);
