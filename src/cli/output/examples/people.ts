@@ -65,6 +65,8 @@ report traders
 report traders --days 30 --user alice -o csv
 report funding
 report funding --days 30 -o csv
+report risk
+report risk -o csv
 
 risk
 risk --status suspended,closed
