@@ -167,6 +167,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["suitability", (api) => api.getSuitability({})],
   ["what a user may do", (api) => api.getEligibility({ marketId: "m1" })],
   ["a user", (api) => api.getUser({ id: "u9" })],
+  ["a user's result", (api) => api.getTradersReport({ userId: "u9" })],
   ["a user's portfolio", (api) => api.getUserPortfolio({ id: "u9" })],
   ["a user's statement", (api) => api.listUserStatement({ id: "u9" })],
   ["holders of a market", (api) => api.listMarketPositions({ id: "m7" })],

@@ -175,7 +175,7 @@ export const reportOperations = {
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",
     summary: "List the traders of a period with their volume and results.",
-    input: ReportPeriod,
+    input: ReportPeriod.extend({ userId: UserId.optional().describe("Extension: only this user, in the totals too.") }),
     output: TradersReport,
   }),
   getFundingReport: operatorRead({

@@ -67,6 +67,7 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getOverviewReport", {}],
   ["getHouseReport", {}],
   ["getTradersReport", {}],
+  ["getTradersReport", { userId: "usr_1" }],
   ["getFundingReport", {}],
   ["getRiskReport", {}],
   ["getRiskReport", { limit: 1 }],
