@@ -1,7 +1,13 @@
 import type { Input, Result } from "../contract/operations.ts";
 import { Fault } from "../domain/fault.ts";
 import { type DeliveryRow, enableReceiver, replayDeliveries } from "../ledger/unchained/webhook-replay.ts";
-import { listDeliveries, listReceivers, type ReceiverRow } from "../queries/deliveries.ts";
+import {
+  ENTRIES_ABOUT_USER,
+  listDeliveries,
+  listEntriesAbout,
+  listReceivers,
+  type ReceiverRow,
+} from "../queries/deliveries.ts";
 import { makeOnce, type ServiceContext } from "./context.ts";
 import type { Handlers } from "./invoke.ts";
 
@@ -20,13 +26,17 @@ async function list(
   { pool, cursors }: ServiceContext,
   input: Input<"listWebhookDeliveries">,
 ): Promise<Result<"listWebhookDeliveries">> {
-  const { receiver, status, limit } = input;
+  const { receiver, status, userId, limit } = input;
   const list = cursors.list("listWebhookDeliveries", input);
   const reached = list.reached(["number", "string", "string"]);
   const after = reached && { seq: reached[0], receiver: reached[1], eventId: reached[2] };
-  const rows = await pool.read((sql) => listDeliveries(sql, { receiver, status, after, limit: limit + 1 }));
+  const seqs = userId === undefined ? undefined : await pool.read((sql) => listEntriesAbout(sql, userId, after?.seq));
+  const rows = await pool.read((sql) => listDeliveries(sql, { receiver, status, seqs, after, limit: limit + 1 }));
   const { page, nextCursor } = list.page(rows, limit, (last) => [last.seq, last.receiver, last.eventId]);
-  return { items: page.map(deliveryView), nextCursor };
+  const items = page.map(deliveryView);
+  if (nextCursor !== null || seqs?.length !== ENTRIES_ABOUT_USER) return { items, nextCursor };
+  // Earlier entries may have deliveries too.
+  return { items, nextCursor: list.cursorAt([Number(seqs.at(-1)), "", ""]) };
 }
 
 /** An event's id contains no dot; the receiver's name after it may. */

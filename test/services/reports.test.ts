@@ -202,6 +202,38 @@ describe("reports of a tenant in which nothing has happened", () => {
     await scene.close();
   });
 
+  test("the report of risks sums all unsettled markets, by category, and lists those that can cost most", async () => {
+    const scene = await openTestTenant();
+    const made: string[] = [];
+    for (const category of ["crypto", "sports", "crypto", "sports"]) made.push(await scene.market({ category }));
+    const [small = "", large = "", settled = "", halted = ""] = made;
+    await scene.deposit("ann", 500);
+    for (const [id, amount] of [
+      [small, 10],
+      [large, 90],
+      [settled, 50],
+      [halted, 30],
+    ] as const)
+      await scene.api("ann").placeTrade({ marketId: id, selection: { side: "yes" }, amount });
+    await scene.api().settleMarket({ marketId: settled, outcome: "no" });
+    await scene.api().suspendMarket({ id: halted });
+    const risks = await scene.api().listRisk({ status: "unsettled" });
+    const of = (id: string) => risks.find(({ marketId }) => marketId === id);
+    const sum = (...ids: string[]) =>
+      Math.round(ids.reduce((all, id) => all + (of(id)?.maxLiability ?? 0) * 1e6, 0)) / 1e6;
+    expect(await scene.api().getRiskReport({ limit: 2 })).toEqual({
+      markets: 3,
+      maxLiability: sum(small, large, halted),
+      pricedMarkets: 0,
+      byCategory: [
+        { category: "sports", markets: 2, maxLiability: sum(large, halted) },
+        { category: "crypto", markets: 1, maxLiability: sum(small) },
+      ],
+      items: [of(large), of(halted)],
+    });
+    await scene.close();
+  });
+
   test("only open markets are at risk, and one without trades risks nothing", async () => {
     const scene = await openTestTenant();
     const [open, halted] = [await scene.market(), await scene.market()];

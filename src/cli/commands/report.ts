@@ -148,4 +148,23 @@ export const reportFunding = defineCommand({
     ),
 });
 
-export const register = verbs(reportOverview, reportHouse, reportTraders, reportFunding);
+export const reportRisk = defineCommand({
+  name: "risk",
+  summary: "show what all unsettled markets can cost together, by category",
+  operation: "getRiskReport",
+  prints: { operation: "getRiskReport", rows: "byCategory" },
+  rows: ({ byCategory }) => byCategory,
+  columns: [
+    { title: "CATEGORY", cell: ({ category }) => category },
+    { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right" },
+    { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
+    { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
+  ],
+  empty: "No market is unsettled.",
+  after: ({ markets, maxLiability }, { output }) => {
+    if (holdsRowsOnly(output))
+      output.note(`${counted(markets, "unsettled market")} can cost ${usd(maxLiability)} at most.`);
+  },
+});
+
+export const register = verbs(reportOverview, reportHouse, reportTraders, reportFunding, reportRisk);

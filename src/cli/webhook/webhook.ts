@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";
-import { wholeId } from "../input/names.ts";
+import { knownUser, wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import { type Column, instantColumn } from "../output/table.ts";
@@ -63,6 +63,7 @@ function stateOf({ enabled, disabledAt }: Receiver): string {
 interface DeliveryFilter {
   receiver?: string;
   status?: Delivery["status"];
+  user?: string;
 }
 
 export const webhookDeliveries = defineList({
@@ -71,9 +72,14 @@ export const webhookDeliveries = defineList({
   takes: (command) =>
     command
       .option("--receiver <name>", "only to this receiver", identifier)
-      .addOption(new Option("--status <status>", "only this status").choices(["pending", "delivered", "dead"])),
+      .addOption(new Option("--status <status>", "only this status").choices(["pending", "delivered", "dead"]))
+      .option("--user <id>", "only events of this user's trades, payments and identity checks", identifier),
   operation: "listWebhookDeliveries",
-  input: ({ options: { receiver, status } }: CommandContext<DeliveryFilter>) => ({ receiver, status }),
+  input: async ({ options: { receiver, status, user } }: CommandContext<DeliveryFilter>, api) => ({
+    receiver,
+    status,
+    userId: user && (await knownUser(user, api)),
+  }),
   ...deliveries,
 });
 

@@ -28,8 +28,8 @@ const STATUSES = [
 export function WebhooksView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const stated = (name: string): string | undefined => query.get(name) || undefined;
-  const [receiver, status] = [stated("receiver"), stated("status")];
-  const filter = { receiver, status, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
+  const [receiver, status, userId] = [stated("receiver"), stated("status"), stated("user")];
+  const filter = { receiver, status, userId, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
   const live = useLive(async (api) => {
     const [receivers, deliveries] = await Promise.all([
       api.listWebhookReceivers({}),
@@ -37,12 +37,16 @@ export function WebhooksView({ query }: ViewProps) {
     ]);
     return { receivers, deliveries };
   }, query.toString());
-  const line = pmctl(tenant, "webhook", "deliveries", ...option("receiver", receiver), ...option("status", status));
+  const line = pmctl(
+    ...[tenant, "webhook", "deliveries", ...option("receiver", receiver)],
+    ...[...option("status", status), ...option("user", userId)],
+  );
   const at = { path: PATH, query };
   const tools = (
     <>
       <Filter {...at} label="Status" name="status" options={STATUSES} />
       <Search {...at} label="Receiver" name="receiver" />
+      <Search {...at} label="Trader" name="user" />
     </>
   );
   return (
@@ -52,7 +56,7 @@ export function WebhooksView({ query }: ViewProps) {
           <h2>Receivers</h2>
           <Receivers of={receivers} />
           <h2>Deliveries</h2>
-          <Deliveries of={items} />
+          <Deliveries of={items} empty={EMPTY} />
           <Pager {...at} nextCursor={nextCursor} />
         </>
       )}
@@ -90,7 +94,9 @@ function Receivers({ of }: { of: readonly Receiver[] }) {
   );
 }
 
-function Deliveries({ of }: { of: readonly Delivery[] }) {
+const EMPTY = "No delivery is like this. An event makes one for each receiver that asks for it.";
+
+export function Deliveries({ of, empty }: { of: readonly Delivery[]; empty: string }) {
   const { tenant } = useDesk().session;
   return (
     <Table
@@ -98,7 +104,7 @@ function Deliveries({ of }: { of: readonly Delivery[] }) {
       rows={of}
       id={({ deliveryId }) => deliveryId}
       kind={({ status }) => status}
-      empty="No delivery is like this. An event makes one for each receiver that asks for it."
+      empty={empty}
       columns={[
         { title: "Happened", cell: ({ createdAt }) => <Time at={createdAt} /> },
         { title: "Event", cell: ({ type, sequence }) => [type, " ", <EntryLink key="entry" seq={sequence} />] },

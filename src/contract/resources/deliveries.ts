@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { paging, Timestamp, text } from "../scalars.ts";
+import { paging, Timestamp, text, UserId } from "../scalars.ts";
 
 const ReceiverName = text(64).meta({
   description: "The receiver's name in the tenant file.",
@@ -39,6 +39,9 @@ export const WebhookDelivery = z
 export const DeliveryFilter = z.object({
   receiver: ReceiverName.optional(),
   status: DeliveryStatus.optional(),
+  userId: UserId.optional().describe(
+    "Only events of this user's trades, payments and identity checks. A request looks at some of these, so a page may have few or none and a next one.",
+  ),
   ...paging,
 });
 

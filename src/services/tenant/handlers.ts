@@ -1,6 +1,7 @@
 import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
 import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
+import { rollbackHandlers } from "../configuration/rollback.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryHandlers } from "../deliveries.ts";
 import { inboundHandlers } from "../inbound.ts";
@@ -19,11 +20,17 @@ import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
+import type { DurabilityWatch } from "./durability-watch.ts";
+import { serverHandlers } from "./server-status.ts";
 
 /** The handlers of all operations except providers' webhooks; a missing handler does not compile. */
 export function allHandlers(
   context: ServiceContext,
-  { refusals, isDatabaseUp }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean> },
+  {
+    refusals,
+    isDatabaseUp,
+    durability,
+  }: { refusals: RefusalLog; isDatabaseUp: () => Promise<boolean>; durability: DurabilityWatch },
 ): AllHandlers {
   return {
     ...marketHandlers(context),
@@ -46,6 +53,8 @@ export function allHandlers(
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),
+    ...rollbackHandlers(context),
+    ...serverHandlers(context, durability),
     ...healthHandlers(isDatabaseUp),
   };
 }

@@ -29,6 +29,8 @@ market history rain
 market history rain -o csv
 market depth rain
 market depth rain -o json
+market positions rain
+market positions rain -o csv
 market trending
 market trending -o json
 market watch

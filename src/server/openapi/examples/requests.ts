@@ -63,6 +63,9 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   rejectWithdrawal: withdrawal,
   getEligibility: { marketId: story.MARKET },
   getUserEligibility: { ...user, marketId: story.MARKET },
+  getUserPortfolio: user,
+  listUserStatement: user,
+  listMarketPositions: market,
   getUser: user,
   creditWallet: { ...user, amount: 25, reason: "a refund of the fees of December", expectBalanceUsd: 100 },
   debitWallet: { ...user, amount: 25, reason: "credited to the wrong user" },
@@ -82,6 +85,7 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   findIds: { kind: "market", refs: "019f2c3a" },
   freezeConfig: { until: story.CLOSE_AT, reason: "an incident with the payment provider" },
   getApply: { seq: 7 },
+  previewRollback: { seq: 7 },
   previewPolicy: {
     before: { policy: DEFAULT_POLICY, kycRequired: true },
     after: { policy: { ...DEFAULT_POLICY, maxTradeUsd: 20 }, kycRequired: true },
