@@ -81,11 +81,11 @@ async function house(
 
 async function traders(
   { pool }: ServiceContext,
-  { periodDays }: Input<"getTradersReport">,
+  { periodDays, userId }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
   const { rows, totals, holdings } = await pool.snapshot(async (sql) => {
     const startMs = await readPeriodStart(sql, periodDays);
-    const results = await listTraderResults(sql, startMs, MAX_TRADERS);
+    const results = await listTraderResults(sql, startMs, MAX_TRADERS, userId);
     const leaders = results.traders.map(({ traderId }) => traderId);
     return { rows: results.traders, totals: results.totals, holdings: await readHoldings(sql, leaders, startMs) };
   });

@@ -143,6 +143,11 @@ describe("the reports of a long run", () => {
        group by trader_id`;
     for (const { userId, realizedPnl } of report.traders)
       expect([userId, realizedPnl]).toEqual([userId, usd(realized.find((each) => each.userId === userId)?.micro ?? 0)]);
+    for (const trader of report.traders) {
+      const { traders: own, totals } = await api.getTradersReport({ periodDays, userId: trader.userId });
+      expect(own).toEqual([trader]);
+      expect(totals).toMatchObject({ traders: 1, trades: trader.trades, volume: trader.volume });
+    }
     const funding = await sql`
       select substr(account, 10) as provider, sum(inflow)::float8 / 1e6 as inflows, sum(outflow)::float8 / 1e6 as outflows
         from transfer t join audit a on a.seq = t.seq

@@ -3,7 +3,8 @@ import type { WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
 import type { CommandContext, Io } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
-import { count } from "../input/parsers.ts";
+import { knownUser } from "../input/names.ts";
+import { count, identifier } from "../input/parsers.ts";
 import { cents, usd } from "../output/cells.ts";
 import { type BarLine, barChart, barOf } from "../output/charts.ts";
 
@@ -92,10 +93,13 @@ export const reportHouse = defineCommand({
 
 export const reportTraders = defineCommand({
   name: "traders",
-  summary: "show the hundred traders with the largest volume",
-  takes: period,
+  summary: "show the hundred traders with the largest volume, or one user",
+  takes: (command) => period(command).option("--user <id>", "only this user", identifier),
   operation: "getTradersReport",
-  input: inputOf,
+  input: async (context: CommandContext<ReportOptions & { user?: string }>, api) => ({
+    ...inputOf(context),
+    userId: context.options.user && (await knownUser(context.options.user, api)),
+  }),
   prints: { operation: "getTradersReport", rows: "traders" },
   rows: ({ traders }) => traders,
   columns: [

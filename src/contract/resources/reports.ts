@@ -133,6 +133,7 @@ export const OracleStatus = z
     lastSweepAt: Timestamp.nullable().describe("Null before the first sweep."),
     recentResolutions: z.array(
       z.object({
+        sequence: z.number().int().describe("Extension: the audit entry with its evidence."),
         ts: Timestamp,
         marketId: MarketId,
         ref: z.string(),
@@ -174,7 +175,7 @@ export const reportOperations = {
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",
     summary: "List the traders of a period with their volume and results.",
-    input: ReportPeriod,
+    input: ReportPeriod.extend({ userId: UserId.optional().describe("Extension: only this user, in the totals too.") }),
     output: TradersReport,
   }),
   getFundingReport: operatorRead({

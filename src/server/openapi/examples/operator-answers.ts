@@ -186,6 +186,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     lastSweepAt: story.SETTLED_AT,
     recentResolutions: [
       {
+        sequence: 8,
         ts: story.SETTLED_AT,
         marketId: MARKET,
         ref: "pm:btc",
