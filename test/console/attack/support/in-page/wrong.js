@@ -13,7 +13,14 @@ export default function wrongWith({ open, close }) {
     if (origin !== location.origin || !pathname.startsWith("/console")) found.push(`link: ${href}`);
   }
   const { scrollWidth, clientWidth } = document.documentElement;
-  if (scrollWidth > clientWidth) found.push(`scrolls sideways: ${scrollWidth} > ${clientWidth}`);
+  if (scrollWidth > clientWidth) {
+    const scrolls = (element) =>
+      element !== null && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+    const wide = [...document.body.querySelectorAll("*")].filter(
+      (each) => each.getBoundingClientRect().right > clientWidth && !scrolls(each),
+    );
+    found.push(`scrolls sideways by ${scrollWidth - clientWidth}: ${wide.at(-1)?.outerHTML.slice(0, 300)}`);
+  }
 
   // Our words in reading order: none is left of, or above, the one before it in its own block.
   const blocks = new Map();
