@@ -4,6 +4,7 @@ import { type HostNames, requestedHost } from "../domain/access/host-names.ts";
 import { Fault } from "../domain/fault.ts";
 import { monotonicMs, wallClockMs } from "../domain/time/clock.ts";
 import type { ApiKey } from "../engine/rows.ts";
+import { bucketOf, type ClientKind } from "../ledger/unchained/request-count.ts";
 import { type RefusalLog, shownDetail, TOKEN_REFUSALS } from "../services/security/refusal-log.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
 import { adminKeyOf } from "./access/authenticate.ts";
@@ -12,6 +13,7 @@ import type { KeyRing } from "./access/key-ring.ts";
 import { isBodyOutstanding } from "./body.ts";
 import type { ClientAddresses } from "./client-address.ts";
 import type { Connections } from "./connections/connections.ts";
+import { MOST_REFUSED_SIGN_INS } from "./console/sign-in-limit.ts";
 import { type Attempt, Exchange } from "./exchange.ts";
 import { requestLogger } from "./observe/log.ts";
 import type { Metrics } from "./observe/metrics.ts";
@@ -60,6 +62,16 @@ const PREFLIGHTS_PER_REQUEST = 10;
  */
 const EMBED_PER_MINUTE = 600;
 
+/** Requests per minute of each kind of client; undefined for a kind that is counted by its address. */
+export function limitsOf({ perMinute, adminPerMinute, webhooksPerMinute, embedPerMinute }: Options["rateLimit"]) {
+  return {
+    ...{ address: perMinute, admin: adminPerMinute, webhook: webhooksPerMinute },
+    embed: embedPerMinute ?? Math.max(EMBED_PER_MINUTE, perMinute),
+    options: perMinute * PREFLIGHTS_PER_REQUEST,
+    console: MOST_REFUSED_SIGN_INS,
+  } satisfies Record<ClientKind, number | undefined>;
+}
+
 /** One year, for this host alone: its subdomains may serve plain HTTP (RFC 6797). */
 const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as const;
 
@@ -70,6 +82,7 @@ const STRICT_TRANSPORT = ["strict-transport-security", "max-age=31536000"] as co
  */
 export class FrontDoor {
   readonly #options: FrontDoorOptions;
+  readonly #limits: ReturnType<typeof limitsOf>;
   readonly #requestLog: Logger;
   /** The number of requests without an answer yet. */
   inFlight = 0;
@@ -78,6 +91,7 @@ export class FrontDoor {
 
   constructor(options: FrontDoorOptions) {
     this.#options = options;
+    this.#limits = limitsOf(options.rateLimit);
     this.#requestLog = requestLogger(options.log);
   }
 
@@ -122,12 +136,8 @@ export class FrontDoor {
    * @throws Fault RATE_LIMITED
    */
   count(exchange: Exchange, signed: boolean): Promise<void> | undefined {
-    const { rateLimit } = this.#options;
-    const { address, isCommand } = exchange;
-    if (isCommand) return undefined;
-    if (signed && rateLimit.webhooksPerMinute !== undefined)
-      return this.#take(exchange, `webhook ${address}`, rateLimit.webhooksPerMinute);
-    return this.#take(exchange, address, rateLimit.perMinute);
+    if (exchange.isCommand) return undefined;
+    return this.#take(exchange, signed && this.#limits.webhook !== undefined ? "webhook" : "address");
   }
 
   /** @throws Fault UNKNOWN_HOST */
@@ -138,34 +148,23 @@ export class FrontDoor {
 
   #countOf(exchange: Exchange, route: Route): Promise<void> | undefined {
     if (exchange.isCommand) return undefined;
-    if (exchange.req.method === "OPTIONS")
-      return this.#take(
-        exchange,
-        `options ${exchange.address}`,
-        this.#options.rateLimit.perMinute * PREFLIGHTS_PER_REQUEST,
-      );
+    if (exchange.req.method === "OPTIONS") return this.#take(exchange, "options");
     if (route.countsItself) return undefined;
-    if (route.bucket === "embed") return this.#takeEmbed(exchange);
-    const { adminPerMinute } = this.#options.rateLimit;
-    if (adminPerMinute === undefined) return this.count(exchange, false);
+    if (route.bucket === "embed") return this.#take(exchange, "embed");
+    if (this.#limits.admin === undefined) return this.count(exchange, false);
     const countBy = (key: ApiKey | undefined): Promise<void> | undefined =>
-      key ? this.#take(exchange, `admin ${key.hash}`, adminPerMinute) : this.count(exchange, false);
+      key ? this.#take(exchange, "admin", key.hash) : this.count(exchange, false);
     const key = adminKeyOf(exchange, this.#options);
     return key instanceof Promise ? key.then(countBy) : countBy(key);
   }
 
   /** Counts bytes that are not a request in the bucket of their address, whose requests are refused too if it sends many. */
   countUnparsed(address: string): void {
-    void this.#options.limiter.take(address, this.#options.rateLimit.perMinute);
+    void this.#options.limiter.take(address, this.#limits.address);
   }
 
-  #takeEmbed(exchange: Exchange): Promise<void> | undefined {
-    const { perMinute, embedPerMinute = Math.max(EMBED_PER_MINUTE, perMinute) } = this.#options.rateLimit;
-    return this.#take(exchange, `embed ${exchange.address}`, embedPerMinute);
-  }
-
-  #take(exchange: Exchange, bucket: string, limit: number): Promise<void> | undefined {
-    const taken = this.#options.limiter.take(bucket, limit);
+  #take(exchange: Exchange, kind: ClientKind, client = exchange.address): Promise<void> | undefined {
+    const taken = this.#options.limiter.take(bucketOf(kind, client), this.#limits[kind] ?? this.#limits.address);
     if (taken instanceof Promise) return taken.then((standing) => admit(exchange, standing));
     admit(exchange, taken);
     return undefined;

@@ -50,6 +50,7 @@ export interface TenantOptions {
         TenantServices,
         | ("sequencer" | "leading" | "tail" | "refusals" | "security" | "cursors" | "views" | "publicReads" | "checks")
         | "auditKeys"
+        | "serving"
       >
     >;
   /** Used for API keys, the shared request count, and the initial data of streams and the widget. */

@@ -4,6 +4,7 @@ import { type ConnectionLimits, connectionLimits } from "../domain/access/connec
 import { HostNames } from "../domain/access/host-names.ts";
 import { NO_ORIGIN } from "../domain/access/security.ts";
 import { monotonicMs } from "../domain/time/clock.ts";
+import { MINUTE_MS } from "../domain/time/units.ts";
 import {
   forgetOldAnswers,
   forgetOldConsoles,
@@ -35,9 +36,10 @@ import { type OnRefused, RefusalReport } from "./connections/connection-refusals
 import type { Connections } from "./connections/connections.ts";
 import { StreamSeats } from "./connections/stream-seats.ts";
 import { type Console, createConsole } from "./console/console.ts";
-import { FrontDoor } from "./front-door.ts";
+import { FrontDoor, limitsOf } from "./front-door.ts";
 import { Metrics } from "./observe/metrics.ts";
 import type { OpsOptions } from "./observe/ops-listener.ts";
+import { RecentRequests } from "./observe/recent-requests.ts";
 import { watchSecurity } from "./observe/security-watch.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { RouteServices } from "./routes.ts";
@@ -79,7 +81,6 @@ export interface HttpTenant {
 }
 
 const FORGOTTEN = [forgetOldCounts, forgetOldAnswers, forgetOldConsoles, forgetOldSecurityEvents];
-const FORGET_INTERVAL_MS = 60_000;
 /** An unavailable database must not delay the shutdown; the latest uses of keys are then lost. */
 const KEY_USE_TIMEOUT_MS = 2000;
 
@@ -168,6 +169,12 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
       : undefined;
   const isDraining = () => door.draining;
   metrics.setDraining(isDraining);
+  const recent = new RecentRequests(metrics.requests);
+  if (services.serving) {
+    const limits = limitsOf(options.rateLimit);
+    services.serving.recent = () => recent.read();
+    services.serving.limitOf = (kind) => limits[kind];
+  }
   metrics.setLeases(() => leases().map(({ work, held }) => [work, held ? 1 : 0]));
   let stopWork = () => {};
   return {
@@ -183,7 +190,7 @@ export function createTenant(options: TenantOptions, { descriptors, connect }: R
     openConsole,
     ops: { tenantId, metrics, isDraining, isDatabaseUp, leases, integrityProblem, readiness },
     start() {
-      const stopForgetting = forgetRegularly(pool);
+      const stopForgetting = everyMinute(pool, recent);
       const stopWatching = watchMismatches(metrics, log);
       stopWork = () => {
         stopForgetting();
@@ -210,17 +217,18 @@ function keySetOf({ jwt, log }: TenantOptions, outgoing: OutgoingHttp): KeySet |
   return new KeySet(keySetLoader(jwt.jwks, outgoing), { onError });
 }
 
-/** Deletes expired rows every minute until the returned function is called. */
-function forgetRegularly(pool: Pool): () => void {
+/** Deletes expired rows, and marks the counts of requests, every minute until the returned function is called. */
+function everyMinute(pool: Pool, recent: RecentRequests): () => void {
   const timer = setInterval(() => {
+    recent.mark();
     // The next minute repeats a failed attempt.
     for (const forget of FORGOTTEN) forget(pool).catch(() => {});
-  }, FORGET_INTERVAL_MS).unref();
+  }, MINUTE_MS).unref();
   return () => clearInterval(timer);
 }
 
 /** The same row may cause a mismatch at every read; the metric counts them all. */
-const LOG_INTERVAL_MS = 60_000;
+const LOG_INTERVAL_MS = MINUTE_MS;
 
 /** Counts answers that do not fit the contract, and logs one a minute for each operation, until the returned function is called. */
 export function watchMismatches(metrics: Pick<Metrics, "countMismatch">, log: Logger): () => void {

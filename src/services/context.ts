@@ -6,6 +6,7 @@ import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import type { Command, Results } from "../engine/commands.ts";
 import type { Passing } from "../ledger/sequencer/passing.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
+import type { ClientKind } from "../ledger/unchained/request-count.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { encodeResult } from "./answers.ts";
 import type { RecordWatch } from "./audit/record-watch.ts";
@@ -26,6 +27,21 @@ export interface Sweeps {
     held: { marketId: string; reason: string }[];
     failures: unknown[];
   }>;
+}
+
+/**
+ * What only a serving process knows. Its assembly sets each part, because services have no metrics, listener or files;
+ * a command on the database has none of them.
+ */
+export interface ServingFacts {
+  recent?: () => NonNullable<Result<"getServer">["recent"]>;
+  /** Requests per minute that a kind of client may make; undefined for a kind that is not counted apart. */
+  limitOf?: (kind: ClientKind) => number | undefined;
+  /** The servers of this process's directory, itself among them, without their work. */
+  servers?: () => Promise<Omit<Result<"getServer">["servers"][number], "work">[]>;
+  certificates?: () => NonNullable<Result<"getServer">["certificates"]>;
+  /** In milliseconds; null where this process's directory wrote no backup. */
+  lastBackupAt?: () => Promise<number | null>;
 }
 
 /** What handlers work with. */
@@ -50,6 +66,7 @@ export interface ServiceContext {
   /** The feeds that markets may refer to. */
   oracle: OracleSetup;
   sweeps: Sweeps;
+  serving: ServingFacts;
   /** Makes and reads the cursors of lists. */
   cursors: Cursors;
   /** Events for operators that are not in the audit log. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { missingBackup } from "../../src/app/checks/waiting.ts";
 import { chooseCommand } from "../../src/cli/commands/inbox.ts";
 import { compareItems, type InboxItem, stateOf } from "../../src/client/inbox/item.ts";
 import {
@@ -7,6 +6,7 @@ import {
   endingOverrides,
   expiringKeys,
   failingReceivers,
+  missingBackup,
   unbalancedLedger,
   waitingMarkets,
   waitingProposals,

@@ -53,7 +53,9 @@ test("a tenant without a running server is out of order where its file expects o
   expect(line).toMatchObject({
     ...{ tenant: "acme", servers: [{ url: server.url, pid, version: expect.any(String) }] },
     ...{ lastTradeAt: null, lastBackupAt: null, waiting: 0, critical: null },
+    serving: { servers: [{ url: server.url, work: expect.arrayContaining(["oracle"]) }], lastBackup: { at: null } },
   });
+  expect(line.serving.answeredBy).toBe(line.serving.servers[0].server);
   expect(Date.parse(line.servers[0].since)).toBeGreaterThanOrEqual(startedAt);
   await server.kill("SIGKILL");
   await expectUnserved();

@@ -7,7 +7,11 @@ import { ADMIN_KEY } from "../server/support/harness.ts";
 import { accessibilityProblems, openBrowser, openPage } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE, resolution: { holdHours: 24, approvals: 2 } });
+const tenant = tenantOfTests({
+  console: CONSOLE,
+  resolution: { holdHours: 24, approvals: 2 },
+  approvals: { loosen: { approvals: 2 } },
+});
 const other = () => localApi(tenant.services.handlers, { actor: "admin:second" });
 
 beforeAll(async () => {
@@ -58,6 +62,45 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
     /Z$/,
   );
   expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("who approves looser limits sees each of them, and what that means for trades", async () => {
+  const { policy } = await other().getConfig({});
+  const wider = policy.maxTradeUsd * 2;
+  const proposal = await other().updatePolicy({ maxTradeUsd: wider, feeBps: policy.feeBps });
+  const { proposalId } = proposal as unknown as { proposalId: string };
+  const { page, complaints, close } = await openConsole(tenant);
+  const row = rowOf(page, proposalId);
+  await row.waitFor();
+  await act(page, row.getByRole("button", { name: "Approve" }), "A larger market maker", async (dialog) => {
+    const changes = dialog.getByRole("table", { name: "Changes" }).locator("[data-id]");
+    await changes.first().waitFor();
+    expect(await changes.allTextContents()).toEqual([`policy.maxTradeUsd${policy.maxTradeUsd}${wider}LOOSENS`]);
+    await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  await row.waitFor({ state: "detached" });
+  expect((await other().getConfig({})).policy.maxTradeUsd).toBe(wider);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("Today shows an old backup and a certificate that ends, as the server knows them, and leads to System", async () => {
+  const { serving } = tenant.services;
+  const [day, now] = [86_400_000, Date.now()];
+  serving.lastBackupAt = async () => now - 8 * day;
+  serving.certificates = () => [{ section: "server.tls", expiresAt: now + day }];
+  const { page, complaints, close } = await openConsole(tenant);
+  const backup = page.locator('[data-kind="backup"]');
+  await backup.getByText("The last backup is more than a week old").waitFor();
+  const certificate = rowOf(page, "server.tls");
+  expect(await certificate.getAttribute("data-kind")).toBe("certificate");
+  expect(await certificate.textContent()).toContain("Urgent");
+  expect(await backup.locator("code").textContent()).toBe("pmctl db backup -t acme");
+  await certificate.getByRole("link").click();
+  await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

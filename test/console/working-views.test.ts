@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
-import { PUBLIC_KEY } from "../server/support/harness.ts";
+import { ADMIN_KEY, PUBLIC_KEY } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
@@ -49,6 +49,36 @@ test("Oracle says what comes next; its feeds have their sources, and a sweep can
   expect(await page.getByRole("dialog").getByRole("heading").textContent()).toBe("Sweep: every due market");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("System shows the servers, the database, response times and limits; each refused request has its explanation", async () => {
+  const since = Date.now() - 60_000;
+  tenant.services.serving.servers = async () => [{ server: "web1-7-ab", version: "1.0.0", since, url: tenant.url }];
+  tenant.services.serving.lastBackupAt = async () => null;
+  const refused = await fetch(`${tenant.url}/v1/markets/mkt_none/suspend`, {
+    method: "POST",
+    headers: { "x-api-key": ADMIN_KEY },
+  });
+  const requestId = refused.headers.get("request-id") ?? "";
+  const { page, complaints, close } = await openConsole(tenant, { path: "/system" });
+  await rowOf(page, "web1-7-ab").getByText("1.0.0").waitFor();
+  const group = rowOf(page, "markets");
+  await group.waitFor();
+  expect(await group.locator("td").nth(2).textContent()).toMatch(/ ms$/);
+  await rowOf(page, "address 127.0.0.1").waitFor();
+  await page.getByText("There is no standby").waitFor();
+  expect(await page.locator("dl.facts div", { hasText: "Latest backup" }).textContent()).toContain("none");
+  await rowOf(page, requestId)
+    .getByRole("link", { name: `Why ${requestId}` })
+    .click();
+  const answer = page.getByRole("region", { name: "Refused request" });
+  await answer.getByText("MARKET_NOT_FOUND").waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toBe("Refused request");
+  await page.reload();
+  await answer.getByText("MARKET_NOT_FOUND").waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

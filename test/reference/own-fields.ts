@@ -156,6 +156,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   seconds: "how long it took",
   secret: "with `--print-secret`: the signing secret, and nothing else",
   seq: "number of the audit entry; null where nothing was written",
+  serving:
+    "the servers, the database, the queue and recent requests, as `GET /v1/server` answers; null where nothing answers",
   servers: "list: `url`, `pid`, `version`, `since` of each server",
   settlingUrl: "page of the market that settles first",
   severity: "info, warn or critical",

@@ -1,4 +1,5 @@
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
+import { expiringCertificate, missingBackup } from "../../client/inbox/waiting.ts";
 import { readCertificate, tlsSections } from "../../config/certificate.ts";
 import { loadEnvironment } from "../../config/environment.ts";
 import { requiredStandbys } from "../../config/tenant-config.ts";
@@ -18,7 +19,7 @@ import { examineLogins } from "./login.ts";
 import { examineOracle } from "./oracle.ts";
 import { collectRecord, collectTreasury, evaluateRecord, evaluateSettlements, evaluateTreasury } from "./record.ts";
 import { collectServer, evaluateServer } from "./server.ts";
-import { expiringCertificate, missingBackup, waitingDrift } from "./waiting.ts";
+import { waitingDrift } from "./waiting.ts";
 
 /** What waits by the tenant's API alone. */
 function asked({ kinds, ask }: Question): NonNullable<Check["waits"]> {
@@ -42,7 +43,7 @@ export const CHECKS: readonly Check[] = [
         const environment = loadEnvironment(directory);
         return tlsSections(config).flatMap((section) => {
           const found = readCertificate(config, environment, scope.now, section);
-          return found ? expiringCertificate(section, found.expires, scope) : [];
+          return found ? expiringCertificate(section.join("."), found.expires, scope) : [];
         });
       },
     },

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { InboxItem, InboxKind, Scope, Waiting } from "../../client/inbox/item.ts";
 import { unreachable } from "../../client/inbox/waiting.ts";
+import type { WireResult } from "../../contract/operations.ts";
 import { isOtherKeyFault } from "../../domain/audit/chain-walk.ts";
 import { Fault } from "../../domain/fault.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
@@ -27,6 +28,8 @@ export interface TenantLook {
   items: InboxItem[];
   /** The servers of this directory that answer. */
   servers: readonly ServerHere[];
+  /** What the server, or else the database, says of both; null where neither answers. */
+  serving: WireResult<"getServer"> | null;
   /** In ISO 8601; null before the first trade, or where it is unknown. */
   lastTradeAt: string | null;
   /** In ISO 8601; null where this directory wrote no backup. */
@@ -48,7 +51,7 @@ export async function lookAtTenant(
   const scope = { tenant, now, until: now + options.withinMs };
   const found: Waiting[] = [];
   const look: TenantLook = {
-    ...{ items: [], servers: [], lastTradeAt: null },
+    ...{ items: [], servers: [], serving: null, lastTradeAt: null },
     lastBackupAt: await lastBackupAt({ directory, tenant }),
   };
   try {
@@ -105,6 +108,7 @@ async function ofLive(
         problems.push(`${waits?.kinds.join(", ")}: ${problemOf(error)}`);
       }
     }
+    look.serving = await live.api.getServer({}).catch(() => null);
     const trades = await live.api.listAudit({ type: "trade.executed", limit: 1 }).catch(() => undefined);
     look.lastTradeAt = trades?.entries[0]?.ts ?? null;
     if (problems.length > 0) found.push(unreachable(tenant, `Not looked at: ${problems.join("; ")}`));

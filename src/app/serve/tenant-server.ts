@@ -33,6 +33,7 @@ import { createDeliveries, startOracleWork, startProposalWork, watchCluster } fr
 import { consoleOf, type OwnConsole, openOwnConsole } from "./console-listener.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { readinessOf, type ServeOptions, type Serving } from "./serving.ts";
+import { stateServingFacts } from "./serving-facts.ts";
 
 export interface TenantServer {
   url: string;
@@ -105,6 +106,7 @@ export async function serveTenant(options: ServeOptions): Promise<TenantServer> 
   });
   options.beforeListening?.();
   const ownConsole = shared ? undefined : await openOwnConsole(options);
+  stateServingFacts(serving, [certificate, ownConsole?.certificate]);
   const server = await listen(serving, certificate, ownConsole).catch(async (error: unknown) => {
     await anchoring.close();
     await services.close();

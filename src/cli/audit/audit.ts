@@ -13,6 +13,7 @@ import { askReason, mustAsk } from "../input/prompts.ts";
 import { orDash, time } from "../output/cells.ts";
 import { sanitizeLine } from "../output/text-width.ts";
 import { auditList, auditShow, noteOlder, readLog } from "./audit-list.ts";
+import { auditRefusals } from "./audit-refusals.ts";
 import { auditExport, auditVerify, brokenLog } from "./audit-verify.ts";
 
 /** Ends with 8 (INTEGRITY), after printing, when the chain does not hold, and with 6 for another audit key. */
@@ -176,6 +177,7 @@ export const register = verbs(
   auditShow,
   auditStatus,
   auditSecurity,
+  auditRefusals,
   auditVerify,
   auditExport,
   acceptRollback,

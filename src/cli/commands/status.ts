@@ -16,7 +16,7 @@ import type { View } from "../output/output.ts";
 import { instantColumn } from "../output/table.ts";
 
 /** The state of one tenant. */
-interface TenantStatus extends Pick<TenantLook, "lastTradeAt" | "lastBackupAt"> {
+interface TenantStatus extends Pick<TenantLook, "serving" | "lastTradeAt" | "lastBackupAt"> {
   tenant: string;
   /** Addresses at which its servers of this directory listen for traders, the newest process first. */
   servers: Pick<TenantLook["servers"][number], "url" | "pid" | "version" | "since">[];
@@ -43,6 +43,14 @@ function view(now: number): View<readonly TenantStatus[], TenantStatus> {
       },
       instantColumn("SINCE", (tenant) => first(tenant)?.since ?? null, { now }),
       { title: "VERSION", cell: (tenant) => orDash(first(tenant)?.version ?? null), optional: true },
+      { title: "STANDBYS", cell: ({ serving }) => standbysOf(serving), align: "right", optional: true },
+      {
+        title: "QUEUE",
+        cell: ({ serving }) => orDash(serving && String(serving.queue)),
+        align: "right",
+        optional: true,
+      },
+      { title: "P99", cell: ({ serving }) => milliseconds(serving?.recent?.p99Ms), align: "right", optional: true },
       instantColumn("LAST TRADE", ({ lastTradeAt }) => lastTradeAt, { now }),
       instantColumn("LAST BACKUP", ({ lastBackupAt }) => lastBackupAt, { now }),
       { title: "WAITING", cell: ({ waiting }) => String(waiting), align: "right" },
@@ -52,12 +60,22 @@ function view(now: number): View<readonly TenantStatus[], TenantStatus> {
   };
 }
 
+/** A dash where the database's login may not see them. */
+function standbysOf(serving: TenantStatus["serving"]): string {
+  return orDash(serving?.database?.standbys ? String(serving.database.standbys.length) : null);
+}
+
+/** In the last minutes; a dash without a server, or without a request. */
+function milliseconds(of: number | null | undefined): string {
+  return of === null || of === undefined ? "-" : `${of} ms`;
+}
+
 export function register(noun: Command, host: Host): void {
   host.add<SelectorOptions>(
     takesTenantsToLookAt(noun).description(
-      "show one line per tenant: who serves it, since when and with which version, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
+      "show one line per tenant: who serves it, since when and with which version, the standbys of its database, the queue of changes, how long requests took in the last minutes, the last trade, the last backup, and how much waits; exit code 0 whatever it shows, since `pmctl doctor` is the check for scripts. Changes and starts nothing",
     ),
-    { names: "tenant servers lastTradeAt lastBackupAt waiting critical", ends: READS_FILES },
+    { names: "tenant servers serving lastTradeAt lastBackupAt waiting critical", ends: READS_FILES },
     runStatus,
   );
 }
@@ -71,7 +89,7 @@ async function runStatus(context: CommandContext<SelectorOptions>): Promise<void
   const found = await readEach(tenants, async (tenant): Promise<TenantStatus> => {
     const looked = { withinMs: WITHIN_MS, kinds: INBOX_KINDS, via, url, key };
     // The line itself says whether the server or the database answered.
-    const { items, servers, lastTradeAt, lastBackupAt } = await lookAtTenant(
+    const { items, servers, serving, lastTradeAt, lastBackupAt } = await lookAtTenant(
       workspace.directory,
       tenant,
       looked,
@@ -81,6 +99,7 @@ async function runStatus(context: CommandContext<SelectorOptions>): Promise<void
     return {
       tenant,
       servers: servers.map(({ url, pid, version, since }) => ({ url, pid, version, since })),
+      serving,
       lastTradeAt,
       lastBackupAt,
       waiting: waiting.length,

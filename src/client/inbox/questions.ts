@@ -5,8 +5,10 @@ import { subjectsOf } from "./proposed.ts";
 import {
   brokenChain,
   endingOverrides,
+  expiringCertificate,
   expiringKeys,
   failingReceivers,
+  missingBackup,
   standingFreeze,
   unbalancedLedger,
   undecidedChecks,
@@ -75,6 +77,19 @@ export const QUESTIONS = {
   },
   freeze: { kinds: ["freeze"], ask: ({ config }, { tenant }) => standingFreeze(tenant, config.freeze) },
   keys: { kinds: ["key"], ask: ({ config }, scope) => expiringKeys(scope.tenant, config.keys, scope) },
+  /** As its server knows it. A command reads its own directory, which need not be the server's. */
+  machine: {
+    kinds: ["certificate", "backup"],
+    async ask({ api }, scope) {
+      const { certificates, lastBackup } = await api.getServer({});
+      return [
+        ...(certificates ?? []).flatMap(({ section, expiresAt }) =>
+          expiringCertificate(section, Date.parse(expiresAt), scope),
+        ),
+        ...(lastBackup ? missingBackup(scope.tenant, lastBackup.at, scope.now) : []),
+      ];
+    },
+  },
   receivers: {
     kinds: ["receiver"],
     ask: async ({ api }, { tenant }) => failingReceivers(tenant, await api.listWebhookReceivers({})),

@@ -3,11 +3,14 @@ import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
 import { counted } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
-import type { Waiting } from "./item.ts";
+import type { Scope, Waiting } from "./item.ts";
 import { proposedUsd, proposedWork, type Subjects } from "./proposed.ts";
 
 /** An expiry within this time is urgent. */
-export const URGENT_MS = 2 * DAY_MS;
+const URGENT_MS = 2 * DAY_MS;
+
+/** An older backup would lose more than a week of rows that no log can replay. */
+const OLD_BACKUP_MS = 7 * DAY_MS;
 
 /** @param more further facts; null where one is not stated */
 export function item(
@@ -191,6 +194,31 @@ export function expiringKeys(
       ),
     ];
   });
+}
+
+/**
+ * A certificate of the tenant file, if it expires before `until`.
+ * @param section such as `server.tls`
+ * @param expires in milliseconds since 1970
+ */
+export function expiringCertificate(section: string, expires: number, { tenant, now, until }: Scope): Waiting[] {
+  if (expires > until) return [];
+  const title = "The certificate expires; the server loads a renewed file by itself";
+  return [
+    item("certificate", expires - now < URGENT_MS ? "critical" : "warn", [section, title], {
+      dueAt: new Date(expires).toISOString(),
+      commands: [`pmctl doctor ${tenant}`],
+    }),
+  ];
+}
+
+/** @param lastAt in ISO 8601; null where this directory wrote no backup */
+export function missingBackup(tenant: string, lastAt: string | null, now: number): Waiting[] {
+  if (lastAt !== null && now - Date.parse(lastAt) < OLD_BACKUP_MS) return [];
+  const title =
+    lastAt === null ? "No backup was written from this directory" : "The last backup is more than a week old";
+  const commands = [`pmctl db backup -t ${tenant}`];
+  return [item("backup", lastAt === null ? "info" : "warn", [tenant, title], { since: lastAt, commands })];
 }
 
 /** Receivers of webhooks that are disabled, or missed events. */

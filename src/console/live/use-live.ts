@@ -33,8 +33,9 @@ interface Reading<Value> {
  * Reads when the view opens or its key changes, and again after each change of the tenant. While a read is repeated, the
  * view shows the value before.
  * @param key names what is read, such as the view's query
+ * @param everyMs for figures that change without a change of the tenant: after how long they are read again
  */
-export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string): Live<Value> {
+export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, everyMs?: number): Live<Value> {
   const { api, backgroundApi, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
@@ -73,17 +74,23 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string):
       void once(api);
     };
     void once(api);
-    const stop = changes.listen(() => {
-      redraw(undefined);
+    let wasLost = changes.isLost;
+    const again = (): void => {
+      // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
+      if (changes.isLost !== wasLost) redraw(undefined);
+      wasLost = changes.isLost;
       isWanted = true;
       if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
-    });
+    };
+    const stop = changes.listen(again);
+    const interval = everyMs === undefined ? undefined : setInterval(again, everyMs);
     return () => {
       isOver = true;
       clearTimeout(timer);
+      clearInterval(interval);
       stop();
     };
-  }, [key, api, backgroundApi, changes]);
+  }, [key, api, backgroundApi, changes, everyMs]);
 
   const { value, readAtMs, refused } = reading.current;
   return {

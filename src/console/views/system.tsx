@@ -10,30 +10,41 @@ import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { pmctl } from "../terminal-line.ts";
+import { Refusals, Turned } from "./system/refusals.tsx";
+import { Database, Load, Servers } from "./system/servers.tsx";
 import { Why } from "./system/why.tsx";
 
 const PATH = "/system";
 const PAGE = 50;
+/** Response times and limits change without an entry in the log. */
+const EVERY_MS = 5000;
+const LATEST_REFUSALS = 20;
 const EVENTS = [["", "Any"], ...SECURITY_EVENTS.map((event) => [event, event] as const)] as const;
 
-/** The server and its database, the keys that open them, and who was turned away. */
+/** The servers and their database, how fast they answer, the keys that open them, and who was refused and why. */
 export function SystemView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const event = query.get("event") || undefined;
   const cursor = query.get("cursor") || undefined;
-  const live = useLive(async (api) => {
-    const [health, { freeze, version }, keys, security] = await Promise.all([
-      api.getHealth({}),
-      api.getConfig({}),
-      api.listKeys({}),
-      api.listSecurityEvents({ event, cursor, limit: PAGE } as WireInput<"listSecurityEvents">),
-    ]);
-    return { health, freeze, version, keys, security };
-  }, query.toString());
+  const live = useLive(
+    async (api) => {
+      const [health, server, { freeze, version }, keys, refusals, security] = await Promise.all([
+        api.getHealth({}),
+        api.getServer({}),
+        api.getConfig({}),
+        api.listKeys({}),
+        api.listRefusals({ limit: LATEST_REFUSALS }),
+        api.listSecurityEvents({ event, cursor, limit: PAGE } as WireInput<"listSecurityEvents">),
+      ]);
+      return { health, server, freeze, version, keys, refusals: refusals.items, security };
+    },
+    query.toString(),
+    EVERY_MS,
+  );
   const at = { path: PATH, query };
   return (
     <View name="System" live={live} line={pmctl(tenant, "status")}>
-      {({ health, freeze, version, keys, security }) => (
+      {({ health, server, freeze, version, keys, refusals, security }) => (
         <>
           <Facts
             of={[
@@ -47,8 +58,12 @@ export function SystemView({ query }: ViewProps) {
               ["Frozen until", freeze.frozenUntil !== null && <Time key="frozen" at={freeze.frozenUntil} />],
             ]}
           />
-          <h2>Why was a request refused?</h2>
-          <Why />
+          <Servers of={server} />
+          <Database of={server} />
+          <Load of={server} />
+          <h2>Refused requests</h2>
+          <Why {...at} />
+          <Refusals of={refusals} {...at} />
           <h2>Keys</h2>
           <Keys of={keys} />
           <h2>Turned away</h2>
@@ -82,27 +97,6 @@ function Keys({ of }: { of: WireResult<"listKeys"> }) {
         { title: "Expires", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
         { title: "Last used", cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
         { title: "Fingerprint", cell: ({ fingerprint }) => <code>{fingerprint}</code> },
-      ]}
-    />
-  );
-}
-
-function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"] }) {
-  return (
-    <Table
-      name="Security events"
-      rows={of}
-      id={({ ts, event, address, route, reason }) => [ts, event, address, route, reason].join(" ")}
-      kind={({ event }) => event}
-      empty="Nobody was turned away."
-      columns={[
-        { title: "When", cell: ({ ts }) => <Time at={ts} /> },
-        { title: "Event", cell: ({ event }) => event },
-        { title: "Cause", cell: ({ reason, detail }) => <bdi>{detail ? `${reason}: ${detail}` : reason}</bdi> },
-        { title: "From", cell: ({ address }) => <bdi>{address ?? "—"}</bdi> },
-        { title: "Key", cell: ({ keyName, fingerprint }) => <bdi>{keyName ?? fingerprint ?? "—"}</bdi> },
-        { title: "Path", cell: ({ route }) => <bdi>{route ?? "—"}</bdi> },
-        { title: "Times", isNumber: true, cell: ({ count: times }) => count(times) },
       ]}
     />
   );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { Price, Timestamp, text, UserId } from "../scalars.ts";
+import { Price, paging, Timestamp, text, UserId } from "../scalars.ts";
 import { AuditEntry } from "./audit.ts";
 import { fillFields } from "./trading.ts";
 
@@ -47,6 +47,16 @@ export const ExplainedTrade = z
 const { operatorRead } = operationsUnder("operations", { extension: true });
 
 export const explainOperations = {
+  listRefusals: operatorRead({
+    path: "/v1/refusals",
+    summary: "List the rejected requests that the answering server remembers, newest first.",
+    input: z.object({
+      code: text(64).optional().describe("Only requests rejected with this `Error-Code`."),
+      ...paging,
+    }),
+    output: z.array(Refusal),
+    paged: true,
+  }),
   getRefusal: operatorRead({
     path: "/v1/refusals/:requestId",
     summary:

@@ -1,21 +1,25 @@
 import { isCredentialFault } from "./credential-faults.ts";
 
-/** The events of the security log. */
-export const SECURITY_EVENTS = [
-  "auth.failed",
-  "key.used",
-  "role.denied",
-  "scope.denied",
-  "session.revoked",
-  "connections.refused",
-  "integrity.failed",
-  "kyc.unrecognised",
-] as const;
+/** The events of the security log, in words. */
+export const SECURITY_TEXTS = {
+  "auth.failed": "Credentials were refused",
+  "key.used": "An admin key was used",
+  "role.denied": "A public key was used for an operation that needs an admin key",
+  "scope.denied": "A key was used beyond its scopes",
+  "session.revoked": "Sessions were ended",
+  "connections.refused": "Connections were refused",
+  "integrity.failed": "THE LEDGER DOES NOT AGREE WITH ITSELF",
+  "kyc.unrecognised": "An identity check returned a status that is neither passed nor failed",
+} as const;
+
+export type SecurityEvent = keyof typeof SECURITY_TEXTS;
+export const SECURITY_EVENTS = Object.keys(SECURITY_TEXTS) as [SecurityEvent, ...SecurityEvent[]];
 
 /** The reasons of `auth.failed`. */
 export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
 
-export type SecurityEvent = (typeof SECURITY_EVENTS)[number];
+/** The route at which operators sign in. */
+export const SIGN_IN_ROUTE = "/console/session";
 
 /** The known origin of a request. */
 export interface Origin {

@@ -19,6 +19,42 @@ export interface SharedCount {
 
 export const WINDOW_MS = 60_000;
 
+/** Who has a bucket: an address, or with a word before the name of the bucket what else is counted apart. */
+export const CLIENT_KINDS = ["address", "admin", "webhook", "embed", "options", "console"] as const;
+export type ClientKind = (typeof CLIENT_KINDS)[number];
+
+/** @param client an address, or the hash of an admin key */
+export function bucketOf(kind: ClientKind, client: string): string {
+  return kind === "address" ? client : `${kind} ${client}`;
+}
+
+/** A client with the requests of its running window, and when that ends in milliseconds since 1970. */
+export interface BusyClient {
+  kind: ClientKind;
+  /** An address, or the name of an admin key. */
+  client: string;
+  requests: number;
+  endsAt: number;
+}
+
+/** The clients with the most requests in their running windows. Rows of older windows are deleted every minute, so few are read. */
+export async function busiestClients(sql: ReadSql, limit: number): Promise<BusyClient[]> {
+  const rows = await sql`
+    select c.bucket, c.requests, c.window_start + ${WINDOW_MS}::int4 as ends_at, k.name
+      from (select bucket, requests, window_start
+              from request_count
+             where window_start > ${nowMs(sql)} - ${WINDOW_MS}::int4
+             order by requests desc, bucket
+             limit ${limit}) c
+      left join api_key k on c.bucket = ${bucketOf("admin", "")} || k.hash
+     order by c.requests desc, c.bucket`;
+  return rows.map(({ bucket, requests, ends_at, name }) => {
+    const word = CLIENT_KINDS.find((kind) => String(bucket).startsWith(`${kind} `));
+    const client = word === undefined ? String(bucket) : String(bucket).slice(word.length + 1);
+    return { kind: word ?? "address", client: name ?? client, requests, endsAt: Number(ends_at) };
+  });
+}
+
 /** The shared count of one bucket; undefined without a window that has not ended. */
 export async function readCount(sql: ReadSql, bucket: string): Promise<Omit<SharedCount, "bucket"> | undefined> {
   const [row] = await sql`

@@ -1,10 +1,10 @@
 import { Fault } from "../../domain/fault.ts";
 import { monotonicMs } from "../../domain/time/clock.ts";
-import { countRequests, readCount, WINDOW_MS } from "../../ledger/unchained/request-count.ts";
+import { bucketOf, countRequests, readCount, WINDOW_MS } from "../../ledger/unchained/request-count.ts";
 import { withinDeadline } from "../../postgres/client.ts";
 import type { Pool } from "../../postgres/pool.ts";
 
-const MOST_REFUSED = 5;
+export const MOST_REFUSED_SIGN_INS = 5;
 const KNOWN_ADDRESSES = 10_000;
 const TIMEOUT_MS = 2_000;
 
@@ -24,16 +24,16 @@ export class SignInLimit {
   /** The part that asks the database. @throws Fault RATE_LIMITED */
   async requireShared(address: string): Promise<void> {
     const shared = await withinDeadline(
-      this.#pool.read((sql) => readCount(sql, bucketOf(address))),
+      this.#pool.read((sql) => readCount(sql, bucketOf("console", address))),
       TIMEOUT_MS,
     );
-    if (shared && shared.requests >= MOST_REFUSED) throw limited(shared.remainingMs);
+    if (shared && shared.requests >= MOST_REFUSED_SIGN_INS) throw limited(shared.remainingMs);
   }
 
   /** Nothing may be awaited between this call and `refused`, or parallel guesses would pass. @throws Fault RATE_LIMITED */
   require(address: string): void {
-    const [oldest] = this.#recent(address).slice(-MOST_REFUSED);
-    if (oldest !== undefined && this.#recent(address).length >= MOST_REFUSED)
+    const [oldest] = this.#recent(address).slice(-MOST_REFUSED_SIGN_INS);
+    if (oldest !== undefined && this.#recent(address).length >= MOST_REFUSED_SIGN_INS)
       throw limited(oldest + WINDOW_MS - monotonicMs());
   }
 
@@ -44,7 +44,7 @@ export class SignInLimit {
     const [longestAgo] = this.#refused.size >= KNOWN_ADDRESSES ? this.#refused.keys() : [];
     if (longestAgo !== undefined) this.#refused.delete(longestAgo);
     this.#refused.set(address, times);
-    const demand = { bucket: bucketOf(address), requests: 1 };
+    const demand = { bucket: bucketOf("console", address), requests: 1 };
     await withinDeadline(
       this.#pool.note((sql) => countRequests(sql, [demand])),
       TIMEOUT_MS,
@@ -57,8 +57,6 @@ export class SignInLimit {
     return (this.#refused.get(address) ?? []).filter((time) => time > since);
   }
 }
-
-const bucketOf = (address: string): string => `console ${address}`;
 
 function limited(waitMs: number): Fault {
   const retryAfterSec = Math.max(1, Math.ceil(waitMs / 1000));

@@ -6,7 +6,7 @@ export interface RouteMetrics {
   observe(status: number, seconds: number, result: FaultCode | "REPLAYED" | undefined): void;
 }
 
-interface RouteCounts {
+export interface RouteCounts {
   route: string;
   method: string;
   byStatus: Map<number, number>;
@@ -15,7 +15,7 @@ interface RouteCounts {
   secondsTotal: number;
 }
 
-const BOUNDS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+export const BOUNDS_SEC = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
  * Counts and durations of requests as plain numbers, written as Prometheus text on request. prom-client looks up the
@@ -47,6 +47,13 @@ export class RequestMetrics {
   /** All requests so far. */
   get total(): number {
     return this.#routes.reduce((total, { byBound }) => byBound.reduce((sum, count) => sum + count, total), 0);
+  }
+
+  /** The counts of the routes that were used, as they are now. */
+  counts(): Omit<RouteCounts, "secondsTotal">[] {
+    return this.#routes.flatMap(({ route, method, byStatus, byBound }) =>
+      byStatus.size === 0 ? [] : [{ route, method, byStatus: new Map(byStatus), byBound: [...byBound] }],
+    );
   }
 
   /** The Prometheus text format, version 0.0.4. */

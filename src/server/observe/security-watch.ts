@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
 import { keyFingerprint } from "../../domain/access/api-key.ts";
-import { type Origin, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
+import { type Origin, SECURITY_TEXTS, type SecurityEvent, securityEventOf } from "../../domain/access/security.ts";
 import type { Fault } from "../../domain/fault.ts";
 import type { SecurityEntry, SecurityLog } from "../../services/security/security-log.ts";
 import { hasUserToken } from "../access/session-cookie.ts";
@@ -29,15 +29,10 @@ export function noteRequest(security: SecurityLog, exchange: Exchange, fault: Fa
   security.note(refused.event, refused.reason, origin, refused.detail);
 }
 
-const LOG_LINES: { readonly [event in SecurityEvent]: { level: "info" | "warn" | "error"; text: string } } = {
-  "auth.failed": { level: "warn", text: "Credentials were refused" },
-  "key.used": { level: "info", text: "An admin key was used" },
-  "role.denied": { level: "warn", text: "A public key was used for an operation that needs an admin key" },
-  "scope.denied": { level: "warn", text: "A key was used beyond its scopes" },
-  "session.revoked": { level: "info", text: "Sessions were ended" },
-  "connections.refused": { level: "warn", text: "Connections were refused" },
-  "kyc.unrecognised": { level: "warn", text: "An identity check returned a status that is neither passed nor failed" },
-  "integrity.failed": { level: "error", text: "THE LEDGER DOES NOT AGREE WITH ITSELF" },
+const LEVELS: { readonly [event in SecurityEvent]?: "info" | "error" } = {
+  "key.used": "info",
+  "session.revoked": "info",
+  "integrity.failed": "error",
 };
 /** For the reason `checkpoint`: another program writes to the database, or the checkpoint's key is no longer listed. */
 const UNSEALED_CHECKPOINT = "No listed audit key sealed the ledger's checkpoint: the checkpoint is ignored";
@@ -57,9 +52,8 @@ export function watchSecurity(security: SecurityLog, metrics: Metrics, log: Logg
     entry: (entry) => {
       if (isLoggedElsewhere(entry)) return;
       const { ts, ...fields } = entry;
-      const { level, text } = LOG_LINES[entry.event];
-      const line = entry.reason === "checkpoint" ? UNSEALED_CHECKPOINT : text;
-      log[level]({ ...fields, ts: new Date(ts).toISOString() }, line);
+      const line = entry.reason === "checkpoint" ? UNSEALED_CHECKPOINT : SECURITY_TEXTS[entry.event];
+      log[LEVELS[entry.event] ?? "warn"]({ ...fields, ts: new Date(ts).toISOString() }, line);
     },
     dropped: (events) => metrics.countSecurityEventsDropped(events),
   });

@@ -25,8 +25,24 @@ export function explainHandlers(context: ServiceContext, refusals: RefusalLog) {
         );
       return refusal;
     },
+    listRefusals: async (input) => listRefusals(context, refusals, input),
     explainTrade: ({ tradeId }) => explainTrade(context, tradeId),
   } satisfies Handlers;
+}
+
+function listRefusals(
+  { cursors }: ServiceContext,
+  refusals: RefusalLog,
+  input: Input<"listRefusals">,
+): Result<"listRefusals"> {
+  const { code, limit } = input;
+  const list = cursors.list("listRefusals", input);
+  const [ts = Number.POSITIVE_INFINITY, id] = list.reached(["number", "string"]) ?? [];
+  const kept = refusals.newest((each) => code === undefined || each.code === code);
+  const place = kept.findIndex(({ requestId }) => requestId === id);
+  const rest = place < 0 ? kept.filter((each) => each.ts < ts) : kept.slice(place + 1);
+  const { page: items, nextCursor } = list.page(rest, limit, (last) => [last.ts, last.requestId]);
+  return { items, nextCursor };
 }
 
 async function explainTrade({ pool }: ServiceContext, tradeId: string): Promise<Result<"explainTrade">> {

@@ -39,13 +39,15 @@ export class RefusalLog {
 
   /** Refusals whose request id begins with the text, newest first. */
   beginningWith(text: string, limit: number): Refusal[] {
-    const found = [...this.#changes.values(), ...this.#tokens.values()].filter(({ requestId }) =>
-      requestId.startsWith(text),
-    );
-    return found
+    return this.newest(({ requestId }) => requestId.startsWith(text)).slice(0, limit);
+  }
+
+  /** The refusals that a test selects, newest first. */
+  newest(isMeant: (refusal: Refusal) => boolean): Refusal[] {
+    return [...this.#changes.values(), ...this.#tokens.values()]
+      .filter(isMeant)
       .reverse()
-      .sort((a, b) => b.ts - a.ts)
-      .slice(0, limit);
+      .sort((a, b) => b.ts - a.ts);
   }
 }
 

@@ -195,6 +195,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     recordWatch,
     oracle,
     sweeps: {},
+    serving: {},
     cursors,
     security,
     auditKey: key,
@@ -203,7 +204,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
   };
   return {
     ...context,
-    handlers: allHandlers(context, { refusals, isDatabaseUp }),
+    handlers: allHandlers(context, { refusals, isDatabaseUp, durability }),
     background,
     auditKeys,
     evidence,

@@ -1,25 +1,35 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useDesk } from "../../desk.ts";
 import { useAnswer } from "../../live/use-answer.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { MarketLink, TraderLink } from "../../parts/links.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
 import { Time } from "../../parts/time.tsx";
+import { addressOf, go } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
 
-/** Explains a refused request by its id, as the refused caller has it from `Request-Id`. */
-export function Why() {
+/** Explains the refused request in the address, or another one by its id, as the refused caller has it from `Request-Id`. */
+export function Why({ path, query }: { path: string; query: URLSearchParams }) {
   const { tenant } = useDesk().session;
-  const [requestId, setRequestId] = useState("");
+  const asked = query.get("why") ?? "";
+  const [requestId, setRequestId] = useState(asked);
   const id = requestId.trim();
-  const { found, isAsking, problem, ask } = useAnswer((api) => api.getRefusal({ requestId: id }));
+  const { found, isAsking, problem, ask } = useAnswer((api) => api.getRefusal({ requestId: asked }));
+  const answer = useRef<HTMLElement>(null);
+  useEffect(() => {
+    setRequestId(asked);
+    if (asked !== "") ask();
+  }, [asked]);
+  // Someone who asks from the table below reads on at the answer.
+  useEffect(() => answer.current?.focus(), [found]);
   return (
     <>
       <form
         class="tools"
         onSubmit={(event) => {
           event.preventDefault();
-          if (id !== "") ask();
+          if (id === asked) ask();
+          else go(addressOf(path, { ...Object.fromEntries(query), why: id }));
         }}
       >
         <label class="filter">
@@ -35,8 +45,8 @@ export function Why() {
         </button>
       </form>
       {problem && <p role="alert">{problem}</p>}
-      {found && (
-        <section aria-label="Refused request">
+      {found && found.requestId === asked && (
+        <section ref={answer} tabIndex={-1} aria-label="Refused request">
           <p>
             <bdi>{found.error}</bdi>
           </p>

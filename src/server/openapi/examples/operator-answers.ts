@@ -46,9 +46,49 @@ const totals = { volume: FILL.amount, trades: 1 };
 const totalPnl = story.UNREALIZED;
 const unfrozen = { tenant: "acme", frozenUntil: null, reason: null, by: null };
 
+const refusal = {
+  requestId: "req_019f2c6e33",
+  ts: story.TRADED_AT,
+  operation: "placeTrade",
+  status: 400,
+  code: "MAX_TRADE_EXCEEDED",
+  error: "Amount is over the limit of 500 USD per trade",
+  actor: `user:${USER}`,
+  userId: USER,
+  marketId: MARKET,
+  detail: { field: "policy.maxTradeUsd", limit: "500", value: "700" },
+};
+const times = { requests: 1_200, failed: 0, tooMany: 3, p50Ms: 1.8, p99Ms: 9.4 };
+
 /** The answers for operators in the story. */
 export const OPERATOR_ANSWERS: OutputExamples = {
   getHealth: { ok: true, service: "acme", db: true, uptimeSec: 86_400 },
+  getServer: {
+    answeredBy: "web1-4711-9f3a21c8",
+    servers: [
+      {
+        server: "web1-4711-9f3a21c8",
+        version: "1.0.0",
+        since: story.CREATED_AT,
+        url: "https://markets.example.com",
+        work: ["oracle", "closing", "overrides", "webhooks", "audit"],
+      },
+    ],
+    database: {
+      host: "db1:5432",
+      version: "18.4",
+      survives: "machine",
+      standbys: [{ name: "db2", state: "streaming", sync: "sync", lagBytes: 0 }],
+      synchronousStandbys: 1,
+      required: 1,
+      checkedAt: story.SETTLED_AT,
+    },
+    queue: 0,
+    recent: { since: story.TRADED_AT, ...times, groups: [{ group: "trading", ...times }] },
+    clients: [{ kind: "address", client: "203.0.113.7", requests: 118, limit: 120, endsAt: story.SETTLED_AT }],
+    certificates: [{ section: "server.tls", expiresAt: story.CLOSE_AT }],
+    lastBackup: { at: story.TRADED_AT },
+  },
   reconcile: { ok: true, discrepancy: 0, checkedAt: story.SETTLED_AT, verifiedAt: story.SETTLED_AT },
   explainLedger: [
     {
@@ -114,6 +154,18 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     netMovement: story.DEPOSIT,
     byProvider: [{ provider: "payments", ...funding }],
   },
+  getRiskReport: {
+    markets: 1,
+    maxLiability: story.LIABILITY,
+    pricedMarkets: 0,
+    byCategory: [{ category: "crypto", markets: 1, maxLiability: story.LIABILITY }],
+    items: [
+      {
+        ...{ marketId: MARKET, question: QUESTION, maxLiability: story.LIABILITY, yesPayout: SHARES, noPayout: 0 },
+        ...{ status: "open", outcome: null },
+      },
+    ],
+  },
   listRisk: [{ marketId: MARKET, question: QUESTION, maxLiability: story.LIABILITY, yesPayout: SHARES, noPayout: 0 }],
   getHedgeExposure: {
     hedgeBook: [
@@ -134,6 +186,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     lastSweepAt: story.SETTLED_AT,
     recentResolutions: [
       {
+        sequence: 8,
         ts: story.SETTLED_AT,
         marketId: MARKET,
         ref: "pm:btc",
@@ -172,18 +225,8 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     ts: FILL.ts,
     entry,
   },
-  getRefusal: {
-    requestId: "req_019f2c6e33",
-    ts: story.TRADED_AT,
-    operation: "placeTrade",
-    status: 400,
-    code: "MAX_TRADE_EXCEEDED",
-    error: "Amount is over the limit of 500 USD per trade",
-    actor: `user:${USER}`,
-    userId: USER,
-    marketId: MARKET,
-    detail: { field: "policy.maxTradeUsd", limit: "500", value: "700" },
-  },
+  listRefusals: [refusal],
+  getRefusal: refusal,
   findIds: [{ ref: "019f2c3a", matches: [{ id: MARKET, label: QUESTION }] }],
   getFreeze: unfrozen,
   freezeConfig: {
