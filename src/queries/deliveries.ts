@@ -36,6 +36,16 @@ export async function listDeliveries(sql: ReadSql, query: DeliveryQuery): Promis
   return rows.map(toDelivery);
 }
 
+/** Undefined for an unknown delivery. */
+export async function findDelivery(
+  sql: ReadSql,
+  { eventId, receiver }: { eventId: string; receiver: string },
+): Promise<DeliveryRow | undefined> {
+  const [row] = await sql`
+    select ${deliveryColumns(sql)} from webhook_delivery where receiver = ${receiver} and event_id = ${eventId}`;
+  return row && toDelivery(row);
+}
+
 /** The most entries about a user whose deliveries one request looks for. */
 export const ENTRIES_ABOUT_USER = 1000;
 

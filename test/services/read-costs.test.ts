@@ -16,7 +16,8 @@ const FEW = 600;
 /** Tables that grow with trades, users or deliveries. */
 const GROWING = [
   ...["trade", "transfer", "audit", "position", "trader_day", "market_hour", "hedge", "account", "trader"],
-  ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal", "webhook_delivery"],
+  ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal"],
+  ...["oracle_tick", "webhook_delivery"],
 ];
 
 let scene: TestTenant;
@@ -89,6 +90,8 @@ async function fill(sql: Sql): Promise<void> {
     insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
     select 'crm', 'evt_' || n, 1000 + n, 'order.filled', 'delivered', 1, 1, 1 from generate_series(1, ${TRADES}) n;
     insert into assessment select 'a' || n, 'u' || n, '{}', 5, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into oracle_tick
+    select 'coinbase', 'BTC-USD', n, '100000', null, n, n, '', '' from generate_series(1, ${TRADES}) n;
     insert into inbound_delivery
     select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1, ''
       from generate_series(1, ${TRADES}) n`);
@@ -151,11 +154,20 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["orders", (api) => api.listOrders({})],
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
   ["an order", (api) => api.getOrder({ id: "trd_3007" })],
+  ["webhooks of providers", (api) => api.listInboundWebhooks({})],
+  [
+    "webhooks of a provider, further pages",
+    async (api) => {
+      const cursor = await next(api.listInboundWebhooks({ provider: "payments", limit: 20 }));
+      return api.listInboundWebhooks({ provider: "payments", cursor, limit: 50 });
+    },
+  ],
   ["the wallet", (api) => api.getWallet({})],
   ["the statement", (api) => api.listStatement({})],
   ["suitability", (api) => api.getSuitability({})],
   ["what a user may do", (api) => api.getEligibility({ marketId: "m1" })],
   ["a user", (api) => api.getUser({ id: "u9" })],
+  ["a user's result", (api) => api.getTradersReport({ userId: "u9" })],
   ["a user's portfolio", (api) => api.getUserPortfolio({ id: "u9" })],
   ["a user's statement", (api) => api.listUserStatement({ id: "u9" })],
   ["holders of a market", (api) => api.listMarketPositions({ id: "m7" })],
@@ -176,6 +188,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
     },
   ],
   ["an apply", async (api) => api.getApply({ seq: (await api.listApplies({ limit: 1 })).items[0]?.seq ?? 0 })],
+  ["samples of a feed", (api) => api.listFeedSamples({ feed: "pm:btc" })],
   ["prices of feeds", (api) => api.listLatestPrices({ feeds: [{ key: "a:b", sources: [{ use: "c", id: "d" }] }] })],
   ["the audit log", (api) => api.listAudit({})],
   ["the audit log by type", (api) => api.listAudit({ type: "policy.updated" })],
@@ -200,6 +213,7 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       [(api: Api) => api.listTrendingMarkets({}), 5_000],
       [(api: Api) => api.getHedgeExposure({}), 12_000],
       [(api: Api) => api.listRisk({}), 500],
+      [(api: Api) => api.getRiskReport({}), 2000],
     ] as const) {
       const costs = await costOf(read);
       expect(costs.filter(({ scans, table }) => scans > 0 && table !== "hedge")).toEqual([]);

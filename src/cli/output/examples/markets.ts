@@ -52,6 +52,8 @@ oracle status
 oracle status -o json
 oracle feeds
 oracle feeds -o json --fields feed
+oracle samples pm:btc
+oracle samples pm:btc -o json --fields sources
 oracle sources
 oracle sources -o json
 oracle check

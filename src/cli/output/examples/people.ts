@@ -62,9 +62,11 @@ report overview --days 30
 report house --days 7
 report house --days 7 -o markdown
 report traders
-report traders --days 30 -o csv
+report traders --days 30 --user alice -o csv
 report funding
 report funding --days 30 -o csv
+report risk
+report risk -o csv
 
 risk
 risk --status suspended,closed

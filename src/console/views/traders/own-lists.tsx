@@ -2,7 +2,7 @@ import { useLive } from "../../live/use-live.ts";
 import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { Withdrawals, waitingApprovals } from "../funds/withdrawals.tsx";
-import { Deliveries } from "../webhooks.tsx";
+import { Deliveries } from "../webhooks/deliveries.tsx";
 
 const ROWS = 20;
 

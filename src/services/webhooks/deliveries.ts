@@ -1,24 +1,29 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { Fault } from "../domain/fault.ts";
-import { type DeliveryRow, enableReceiver, replayDeliveries } from "../ledger/unchained/webhook-replay.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type DeliveryRow, enableReceiver, replayDeliveries } from "../../ledger/unchained/webhook-replay.ts";
 import {
   ENTRIES_ABOUT_USER,
+  findDelivery,
   listDeliveries,
   listEntriesAbout,
   listReceivers,
   type ReceiverRow,
-} from "../queries/deliveries.ts";
-import { makeOnce, type ServiceContext } from "./context.ts";
-import type { Handlers } from "./invoke.ts";
+} from "../../queries/deliveries.ts";
+import { makeOnce, type ServiceContext, submit } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
+import { bodyOf } from "./outgoing-events.ts";
+import { anchorsOf, readEvents } from "./read-events.ts";
 
 /** Outgoing webhooks for operators. The delivery worker sends them when it sees the rows change. */
 export function deliveryHandlers(context: ServiceContext) {
   return {
     listWebhookDeliveries: (input) => list(context, input),
+    getWebhookDelivery: ({ id }) => find(context, id),
     replayWebhook: ({ id }, caller) => makeOnce(context, "replayWebhook", caller, () => replay(context, id)),
     listWebhookReceivers: async () => (await context.pool.read((sql) => listReceivers(sql))).map(receiverView),
     enableWebhookReceiver: ({ name }, caller) =>
       makeOnce(context, "enableWebhookReceiver", caller, () => enable(context, name)),
+    testWebhookReceiver: ({ name }, caller) => sendTest(context, name, caller),
   } satisfies Handlers;
 }
 
@@ -42,23 +47,48 @@ async function list(
 /** An event's id contains no dot; the receiver's name after it may. */
 const DELIVERY_ID = /^([^.]+)(?:\.(.+))?$/s;
 
+const UNKNOWN = "No delivery with this id: delivered ones are kept for a week, others for a month";
+
+/** The body is made from the log, as for every attempt. */
+async function find(context: ServiceContext, id: string): Promise<Result<"getWebhookDelivery">> {
+  const { pool, isSealed } = context;
+  const [, eventId = "", receiver = ""] = DELIVERY_ID.exec(id) ?? [];
+  const row = await pool.read((sql) => findDelivery(sql, { eventId, receiver }));
+  if (!row) throw new Fault("NOT_FOUND", UNKNOWN);
+  const source = { pool, isSealed, anchorOf: anchorsOf(context) };
+  const event = (await readEvents(source, [{ eventId, seq: BigInt(row.seq) }])).get(eventId);
+  return { ...deliveryView(row), body: event ? bodyOf(event) : null };
+}
+
 async function replay({ pool }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
   const [, eventId = "", receiver] = DELIVERY_ID.exec(id) ?? [];
   const rows = await pool.write((sql) => replayDeliveries(sql, { eventId, receiver }));
-  if (rows.length === 0)
-    throw new Fault("NOT_FOUND", "No delivery with this id: delivered ones are kept for a week, others for a month");
+  if (rows.length === 0) throw new Fault("NOT_FOUND", UNKNOWN);
   return { replayed: rows.map(deliveryView) };
 }
 
 async function enable({ pool }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
   await pool.write((sql) => enableReceiver(sql, name));
+  return receiverView(await requireReceiver(pool, name));
+}
+
+/** The entry causes the event, which the delivery worker then sends as every other one. */
+async function sendTest(context: ServiceContext, name: string, caller: Caller) {
+  await requireReceiver(context.pool, name);
+  return submit(context, "testWebhookReceiver", { type: "testReceiver", receiver: name }, caller, (_, seq) => ({
+    receiver: name,
+    sequence: Number(seq),
+  }));
+}
+
+/** @throws Fault NOT_FOUND */
+async function requireReceiver(pool: ServiceContext["pool"], name: string): Promise<ReceiverRow> {
   const [receiver] = await pool.read((sql) => listReceivers(sql, name));
-  if (!receiver)
-    throw new Fault(
-      "NOT_FOUND",
-      "No receiver with this name: receivers appear once a server with their tenant file has started",
-    );
-  return receiverView(receiver);
+  if (receiver) return receiver;
+  throw new Fault(
+    "NOT_FOUND",
+    "No receiver with this name: receivers appear once a server with their tenant file has started",
+  );
 }
 
 function deliveryView(row: DeliveryRow): Result<"replayWebhook">["replayed"][number] {
