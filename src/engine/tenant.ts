@@ -3,7 +3,6 @@ import { requireScopes, scopesOfApply, usualScopes } from "../domain/access/scop
 import { CAPITAL, TREASURY } from "../domain/accounts.ts";
 import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { NO_RULES, ruleChanges, rulesOf } from "../domain/policy/approvals.ts";
 import { MAX_FREEZE_DAYS, MAX_FREEZE_MS } from "../domain/policy/freeze.ts";
 import { DEFAULT_POLICY, mergePolicy, type PolicyPatch } from "../domain/policy/policy.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
@@ -16,7 +15,7 @@ import {
   refuseLeaked,
   statedKeys,
 } from "./access/keys.ts";
-import { type AppliedBy, requirePlanApproved } from "./approvals/plans.ts";
+import { type AppliedBy, changedRules, requirePlanApproved } from "./approvals/plans.ts";
 import { marketSubject, waitingNeed } from "./approvals/proposals.ts";
 import {
   type CommandKind,
@@ -136,12 +135,10 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
       version: before?.version ?? 0,
     };
     draft.put("tenant", SINGLE, tenant);
-    const rules = ruleChanges(before ? rulesOf(before) : NO_RULES, rulesOf(tenant));
     draft.record("config.applied", {
       sha256: command.documentSha256,
       gitCommit: command.gitCommit,
-      policy: before ? changes : policy,
-      rules: Object.keys(rules).length === 0 ? undefined : rules,
+      ...{ policy: before ? changes : policy, rules: changedRules(before, tenant) },
       capitalAdded: decimalFromMicro(addedMicro),
       document: JSON.parse(document),
       rollbackTo: command.rollbackTo,
