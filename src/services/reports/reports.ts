@@ -1,25 +1,28 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { statusAt } from "../domain/market/market.ts";
-import { sellValueOf } from "../domain/market/sale.ts";
-import { statusFilter } from "../domain/market/status-filter.ts";
-import { centsFromMicro, roundPrice } from "../domain/money.ts";
-import type { ReadSql } from "../postgres/connect.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { statusAt } from "../../domain/market/market.ts";
+import { sellValueOf } from "../../domain/market/sale.ts";
+import { statusFilter } from "../../domain/market/status-filter.ts";
+import { decodeTerms } from "../../domain/market/terms.ts";
+import { centsFromMicro, roundPrice } from "../../domain/money.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
 import {
   type CategoryRow,
   countActiveTraders,
   listCategoryResults,
   listFunding,
   listRisks,
+  type RiskRow,
   readPeriodStart,
   sumPendingAndOwed,
   sumRefunds,
-} from "../queries/reports.ts";
-import { readHedgeBook } from "../queries/traders/hedges.ts";
-import { listHeldMarkets } from "../queries/traders/positions.ts";
-import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
-import { readPolicy } from "./configuration/policy.ts";
-import type { ServiceContext } from "./context.ts";
-import type { Handlers } from "./invoke.ts";
+} from "../../queries/reports.ts";
+import { readHedgeBook } from "../../queries/traders/hedges.ts";
+import { listHeldMarkets } from "../../queries/traders/positions.ts";
+import { listTraderResults, type TraderResult } from "../../queries/traders/trader-results.ts";
+import { readPolicy } from "../configuration/policy.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Handlers } from "../invoke.ts";
+import { dailyReport } from "./daily-report.ts";
 
 const MAX_TRADERS = 100;
 
@@ -28,6 +31,7 @@ export function reportHandlers(context: ServiceContext) {
   return {
     getOverviewReport: (input) => overview(context, input),
     getHouseReport: (input) => house(context, input),
+    getDailyReport: (input) => dailyReport(context, input),
     getTradersReport: (input) => traders(context, input),
     getFundingReport: (input) => funding(context, input),
     listRisk: (input) => risk(context, input),
@@ -179,9 +183,22 @@ async function risk({ pool }: ServiceContext, { status }: Input<"listRisk">): Pr
       maxLiability: lossMicro > 0n ? lossMicro : 0n,
       yesPayout: yesPayoutMicro,
       noPayout: noPayoutMicro,
-      ...(status === undefined ? {} : { status: statusAt(market, market.now), outcome: market.outcome }),
+      ...(status === undefined
+        ? {}
+        : { status: statusAt(market, market.now), stakes: stakesMicro, ...factsOf(market) }),
     };
   });
+}
+
+function factsOf({
+  outcome,
+  category,
+  closeAt,
+  terms: stored,
+}: Pick<RiskRow, "outcome" | "category" | "closeAt" | "terms">) {
+  if (stored === null) return { outcome, category, closeAt, terms: null };
+  const { feed, comparator, strike, upperStrike, instant } = decodeTerms(stored);
+  return { outcome, category, closeAt, terms: { feed, comparator, strike, upperStrike, instant } };
 }
 
 async function hedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedgeExposure">> {
