@@ -11,11 +11,12 @@ type ReadPage<Item> = (page: { limit: number; cursor: string | undefined }) => P
 /**
  * Reads a list page by page, up to `limit` items.
  * @param read reads one page; `cursor` is undefined for the first
+ * @param from where the first page begins
  * @returns the items, and the cursor of the next ones; null when these are all
  */
-export async function readPages<Item>(limit: number, read: ReadPage<Item>): Promise<Page<Item>> {
+export async function readPages<Item>(limit: number, read: ReadPage<Item>, from?: string): Promise<Page<Item>> {
   const items: Item[] = [];
-  let cursor: string | null = null;
+  let cursor = from ?? null;
   do {
     const page = await read({ limit: Math.min(limit - items.length, PAGE), cursor: cursor ?? undefined });
     items.push(...page.items);

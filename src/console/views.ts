@@ -14,7 +14,7 @@ import { SystemView } from "./views/system.tsx";
 import { TodayView } from "./views/today.tsx";
 import { TraderView } from "./views/traders/trader.tsx";
 import { TradersView } from "./views/traders.tsx";
-import { WebhooksView } from "./views/webhooks.tsx";
+import { WebhooksView } from "./views/webhooks/webhooks.tsx";
 
 export interface ViewEntry {
   name: string;

@@ -1,6 +1,7 @@
 import { Fault, type Refuse, throwRefusal } from "./fault.ts";
 import { centsFromMicro, limitFromUsd } from "./money.ts";
-import { covers, placeOf } from "./policy/jurisdictions.ts";
+import { covers } from "./policy/covers.ts";
+import { placeOf } from "./policy/jurisdictions.ts";
 import type { Policy } from "./policy/policy.ts";
 import { isPassed, type SuitabilityThresholds, suitabilityCapUsd } from "./policy/suitability.ts";
 

@@ -10,7 +10,6 @@ import {
 } from "./approvals/decisions.ts";
 import { approvePlan } from "./approvals/plans.ts";
 import type { Proposal } from "./approvals/rows.ts";
-import { keepAnswer, keepWebhook } from "./arrived-webhooks.ts";
 import type { CommandKind } from "./command.ts";
 import { Draft, type Reader } from "./draft.ts";
 import { correctMarket } from "./ends/correction.ts";
@@ -25,6 +24,8 @@ import type { Need } from "./rows.ts";
 import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { endSession, recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
+import { keepAnswer, keepWebhook } from "./webhooks/arrived.ts";
+import { testReceiver } from "./webhooks/receivers.ts";
 
 /** Every kind of command. To add a kind, add an object in the file of its topic, and its name here. */
 const KINDS = {
@@ -72,6 +73,7 @@ const KINDS = {
   endLeaked,
   openConsole,
   endConsole,
+  testReceiver,
 };
 
 type Kinds = typeof KINDS;

@@ -6,11 +6,11 @@ import { policyAt } from "../domain/policy/policy.ts";
 import { admitWithdrawal } from "./admission/admission.ts";
 import { reject } from "./approvals/decisions.ts";
 import { governed, waitingNeed, waitingProposal, withdrawalSubject } from "./approvals/proposals.ts";
-import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { referenceKey, type Withdrawal } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./webhooks/arrived.ts";
 
 interface RecordDeposit {
   provider: string;

@@ -1,11 +1,11 @@
 import { externalOf, receivableOf, walletOf } from "../domain/accounts.ts";
 import { decimalFromMicro } from "../domain/money.ts";
-import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { creditUser } from "./funding.ts";
 import { type Payment, referenceKey } from "./rows.ts";
 import { ensureTrader } from "./traders.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./webhooks/arrived.ts";
 
 /** The content of one event from a payment provider. Amounts are micro-dollars. */
 export type PaymentFact =

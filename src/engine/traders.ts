@@ -5,10 +5,10 @@ import { policyAt } from "../domain/policy/policy.ts";
 import { isPassed } from "../domain/policy/suitability.ts";
 import { MINUTE_MS } from "../domain/time/units.ts";
 import { capMinor, KYC_STATE_OF, type KycStatus, type TraderState, traderStateOf } from "../domain/trader.ts";
-import { type ArrivedWebhook, needsOfWebhook, once } from "./arrived-webhooks.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import type { Trader } from "./rows.ts";
+import { type ArrivedWebhook, needsOfWebhook, once } from "./webhooks/arrived.ts";
 
 interface RecordKyc {
   traderId: string;

@@ -4,7 +4,7 @@ import { announce } from "../ledger/unchained/webhook-queue.ts";
 import type { Pool } from "../postgres/pool.ts";
 import { appendAnchor, appendToDirectory, directoryAnchors } from "../services/anchors/anchor-file.ts";
 import type { AnchorTarget } from "../services/anchors/anchor-writer.ts";
-import { anchorEventId } from "./events.ts";
+import { anchorEventId } from "../services/webhooks/outgoing-events.ts";
 import type { OutgoingHttp } from "./guarded-fetch.ts";
 import { signMessage } from "./sign.ts";
 

@@ -1,5 +1,4 @@
-import type { WebhookData, WebhookEventType } from "../contract/resources/webhooks.ts";
-import type { IsSealed } from "../domain/audit/seal.ts";
+import type { WebhookEventType } from "../contract/resources/webhooks.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -13,17 +12,9 @@ import {
   recordSuccess,
 } from "../ledger/unchained/webhook-queue.ts";
 import type { Pool } from "../postgres/pool.ts";
-import { readQuestions } from "../queries/audit.ts";
-import { type FollowedEntry, readEntries, readEntriesAfter } from "../queries/stream.ts";
-import {
-  anchorEvent,
-  anchorEventId,
-  bodyOf,
-  eventNamesOf,
-  marketOf,
-  type OutgoingEvent,
-  outgoingEventsOf,
-} from "./events.ts";
+import { readEntriesAfter } from "../queries/stream.ts";
+import { bodyOf, eventNamesOf, type OutgoingEvent } from "../services/webhooks/outgoing-events.ts";
+import { type EventSource, readEvents } from "../services/webhooks/read-events.ts";
 import { OutgoingFailure, type OutgoingHttp } from "./guarded-fetch.ts";
 import { type AttemptResult, evaluateAttempt, type Verdict } from "./retry.ts";
 import { signMessage } from "./sign.ts";
@@ -41,18 +32,14 @@ export interface Receiver {
 export type DeliveryResult = "delivered" | "failed" | "dead";
 
 /** The context of a queue. */
-export interface QueueContext {
+export interface QueueContext extends EventSource {
   pool: Pool;
-  /** Whether the audit key sealed an entry: events of other entries are not signed. */
-  isSealed: IsSealed;
   outgoing: OutgoingHttp;
   /** Milliseconds since the epoch by the database's clock, on which all processes agree. */
   clock: () => Promise<number>;
   /** From 0 to 1. */
   random: () => number;
   timeoutMs: number;
-  /** The signed anchor of an entry, for `audit.anchored`; undefined for an entry that fails verification. */
-  anchorOf?: ((entry: FollowedEntry) => Promise<WebhookData["audit.anchored"] | undefined>) | undefined;
   onResult: (receiver: string, result: DeliveryResult) => void;
 }
 
@@ -97,7 +84,7 @@ export class ReceiverQueue {
     const leaseMs = this.#context.timeoutMs + LEASE_SLACK_MS;
     const claims = await pool.write((sql) => claimDeliveries(sql, this.#receiver.name, { now, leaseMs, limit: free }));
     if (claims.length === 0) return hasMore;
-    const events = await this.#read(claims);
+    const events = await readEvents(this.#context, claims);
     for (const claim of claims) {
       const attempt = this.#attempt(claim, events.get(claim.eventId), now)
         .then(
@@ -131,27 +118,10 @@ export class ReceiverQueue {
     return entries.length === PAGE;
   }
 
-  #deliveriesOf(entry: FollowedEntry): NewDelivery[] {
+  #deliveriesOf(entry: Parameters<typeof eventNamesOf>[0]): NewDelivery[] {
     return eventNamesOf(entry)
-      .filter(({ type }) => this.#receiver.events.includes(type))
+      .filter(({ type, to }) => (to === undefined ? this.#receiver.events.includes(type) : to === this.#receiver.name))
       .map(({ id, type }) => ({ eventId: id, seq: entry.seq, type, createdAt: Date.parse(entry.ts) }));
-  }
-
-  /** The events of the claims, from the log, by id. */
-  async #read(claims: readonly ClaimedDelivery[]): Promise<Map<string, OutgoingEvent>> {
-    const { pool, anchorOf, isSealed } = this.#context;
-    const seqs = claims.map(({ seq }) => seq);
-    const entries = await pool.read((sql) => readEntries(sql, seqs, isSealed));
-    const markets = new Set(entries.flatMap((entry) => marketOf(entry) ?? []));
-    const questions = markets.size === 0 ? new Map() : await pool.read((sql) => readQuestions(sql, [...markets]));
-    const events = entries.flatMap((entry) => outgoingEventsOf(entry, questions.get(marketOf(entry) ?? "")));
-    const known = new Map(events.map((event): [string, OutgoingEvent] => [event.id, event]));
-    const asked = new Set(claims.map(({ eventId }) => eventId));
-    for (const entry of anchorOf ? entries.filter((each) => asked.has(anchorEventId(each))) : []) {
-      const line = await anchorOf?.(entry);
-      if (line) known.set(anchorEventId(entry), anchorEvent(entry, line));
-    }
-    return known;
   }
 
   async #attempt(claim: ClaimedDelivery, event: OutgoingEvent | undefined, now: number): Promise<void> {

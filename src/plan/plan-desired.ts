@@ -14,6 +14,7 @@ import { policyValue } from "../domain/policy/values.ts";
 import { changedSettings, SEARCH } from "./plan-compare.ts";
 import { documentOf, importsOf, movedOf } from "./plan-document.ts";
 import { assumedFingerprint, liveText } from "./plan-keys.ts";
+import { canChangeState } from "./plan-markets.ts";
 import type { Desired, DesiredKey, LiveConfig } from "./plan-types.ts";
 
 /**
@@ -43,18 +44,17 @@ export function desiredByFiles(
 
 /**
  * The document of an earlier apply. It contains no values of keys, so keys stay as they are.
- * @param stated sections of the policy that later applies stated or changed
  * @throws Fault REFUSED when this version cannot read the document
  */
 export function desiredByApply(
-  { seq, document, fileSha256, gitCommit, livePolicy }: WireResult<"getApply">,
+  { seq, document, fileSha256, gitCommit, livePolicy, changedSince }: WireResult<"getApply">,
   live: LiveConfig,
-  stated: ReadonlySet<string>,
 ): Desired {
   if (!ConfigDocumentInput.safeParse(document).success)
     throw new Fault("REFUSED", `The document of entry ${seq} is not one that this version can apply`);
   const stored = document as ConfigDocument;
   const meant = meantBy(stored);
+  const stated = new Set([...Object.keys(live.document?.policy ?? {}), ...changedSince]);
   const keyring = live.document ? (live.document.keyring ?? {}) : meant.keyring;
   return {
     document: { ...meant, policy: takenBack(meant.policy, stated, livePolicy), keyring, adopted: {} },
@@ -190,15 +190,26 @@ interface RolledBack {
 export function leftBy(applied: ConfigDocument, { before, live, file }: RolledBack): string[] {
   const base = before.document ?? {};
   const meant = meantBy(applied);
-  const { kyc, markets, treasury } = meant;
+  const { kyc, markets } = meant;
   return [
     ...policyLeft(meant, base, live),
     ...(kyc.required === live.kycRequired ? [] : ["kyc.required"]),
     ...(markets.liquidityUsd === live.liquidityUsd ? [] : ["markets.liquidityUsd"]),
-    ...(treasury.capitalUsd < live.capitalUsd ? ["treasury.capitalUsd"] : []),
-    ...keysLeft(meant, base, live),
+    ...keptBy(applied, before, live),
     ...marketsLeft(meant, base, live),
     ...changedSettings(meant, file).filter((path) => path !== SEARCH),
+  ];
+}
+
+/** The fields that no rollback restores and that differ from the earlier document: capital and keys. */
+export function keptBy(
+  { treasury, keyring }: ConfigDocument,
+  { document }: Pick<LiveConfig, "document">,
+  live: LiveConfig,
+): string[] {
+  return [
+    ...(treasury.capitalUsd < live.capitalUsd ? ["treasury.capitalUsd"] : []),
+    ...keysLeft(keyring, document ?? {}, live),
   ];
 }
 
@@ -212,16 +223,15 @@ function policyLeft(meant: ConfigDocument, base: Partial<ConfigDocument>, live: 
   }).map((field) => `policy.${field}`);
 }
 
-function keysLeft({ keyring }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
+function keysLeft(keyring: ConfigDocument["keyring"], base: Partial<ConfigDocument>, live: LiveConfig): string[] {
   const names = new Set([...Object.keys(keyring), ...Object.keys(base.keyring ?? {})]);
   const differs = (name: string) => liveText(live, name, [keyring[name]]) !== (keyring[name] ?? null);
   return [...names].filter(differs).map((name) => `keys.${name}`);
 }
 
-/** Only open and suspended markets, because a document states no other state. */
 function marketsLeft({ declared }: ConfigDocument, base: Partial<ConfigDocument>, live: LiveConfig): string[] {
   return live.markets
-    .filter(({ status }) => status === "open" || status === "suspended")
+    .filter(canChangeState)
     .filter(({ key, status }) =>
       Object.hasOwn(declared, key) ? declared[key]?.state !== status : Object.hasOwn(base.declared ?? {}, key),
     )

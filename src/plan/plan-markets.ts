@@ -30,6 +30,7 @@ export function planMarkets(desired: Desired, base: Partial<ConfigDocument>, liv
       if (naming) findings.items.push(named(key, naming));
       findings.items.push(...conflicts(key, terms, market, isImported), ...state(key, terms, market, base));
       if (!isImported) findings.warnings.push(...ignored(key, terms, market));
+      findings.warnings.push(...waiting(key, terms, market, base));
     }
   }
   for (const market of live.markets)
@@ -120,8 +121,7 @@ function conflicts(key: string, terms: StatedTerms, market: AppliedMarket, isImp
 }
 
 function state(key: string, terms: StatedTerms, market: AppliedMarket, base: Partial<ConfigDocument>): PlanItem[] {
-  // A closed or settled market can be neither suspended nor resumed.
-  if (market.status !== "open" && market.status !== "suspended") return [];
+  if (!canChangeState(market)) return [];
   return compare({
     field: `markets.${key}`,
     base: base.declared?.[market.key]?.state,
@@ -130,6 +130,23 @@ function state(key: string, terms: StatedTerms, market: AppliedMarket, base: Par
     adopted: base.adopted?.[`markets.${market.key}`],
     direction: terms.state === "open" ? "loosens" : "tightens",
   });
+}
+
+/** A market is neither suspended nor resumed once it is closed, or while a proposal to end it waits. */
+export function canChangeState({ status, proposalId }: Pick<AppliedMarket, "status" | "proposalId">): boolean {
+  return (status === "open" || status === "suspended") && proposalId === null;
+}
+
+/** A change of the state in the file that has to wait for a proposal. */
+function waiting(
+  key: string,
+  { state: wanted }: StatedTerms,
+  { key: known, status, proposalId }: AppliedMarket,
+  { declared }: Partial<ConfigDocument>,
+): string[] {
+  if (proposalId === null || status !== "suspended" || wanted === status || declared?.[known]?.state === wanted)
+    return [];
+  return [`markets.${key} stays suspended while the proposal ${proposalId} about it waits`];
 }
 
 function ignored(key: string, terms: StatedTerms, market: AppliedMarket): string[] {
@@ -210,8 +227,9 @@ export function pulledMarkets(
     });
 }
 
-function asStated(key: string, { id, status, key: _, ...terms }: UnsettledMarket) {
-  const state = status === "suspended" ? "suspended" : "open";
+function asStated(key: string, { id, status, proposalId, key: _, ...terms }: UnsettledMarket) {
+  // What a proposal suspended, no operator means to be so.
+  const state = status === "suspended" && proposalId === null ? "suspended" : "open";
   return { key, import: id, ...terms, state };
 }
 

@@ -130,8 +130,8 @@ export interface PlanItem {
 
 /** A reason for which an unattended apply would refuse a plan. */
 export interface Refusal {
-  /** `approval`: a rule needs a person's approval. `actors`: others must approve. `proposal`: one about it waits. */
-  reason: "drift" | "conflict" | "loosening" | "rule" | "freeze" | "approval" | "actors" | "proposal";
+  /** `approval`: a rule needs a person's approval. `actors`: others must approve. */
+  reason: "drift" | "conflict" | "loosening" | "rule" | "freeze" | "approval" | "actors";
   /** Such as `policy.maxTradeUsd`; null for a reason that concerns the whole tenant. */
   field: string | null;
   /** The option that accepts it; null where only a change of the files, or another person, helps. */

@@ -1,6 +1,6 @@
 import { placeOf, UNREADABLE_PLACE } from "../domain/policy/jurisdictions.ts";
 import { kycVerdict } from "../domain/policy/kyc-verdict.ts";
-import type { KycNews } from "../services/inbound.ts";
+import type { KycNews } from "../services/webhooks/inbound.ts";
 import { isHmac } from "./signature.ts";
 
 /** The result of an identity check in the form of the generic webhook. */

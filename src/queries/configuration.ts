@@ -36,6 +36,8 @@ export interface FileMarket {
   /** The market's earlier keys. */
   formerKeys: string[];
   status: StoredStatus;
+  /** The proposal about the market that waits; null for none. */
+  proposalId: string | null;
 }
 
 /** Every market with a key, also settled ones, because a key is never used again. */
@@ -64,18 +66,19 @@ export async function listUnsettledMarkets(
 
 /** @param chosen selects the ids; `named` are the markets with keys from files */
 async function keyedMarkets(sql: ReadSql, chosen: ReturnType<ReadSql>): Promise<FileMarket[]> {
-  const rows = await sql<{ id: string; status: StoredStatus; keys: string[] }[]>`
+  const rows = await sql<{ id: string; status: StoredStatus; proposal_id: string | null; keys: string[] }[]>`
     with named as (
       select audit_json(payload) ->> 'marketId' as id, array_agg(audit_json(payload) ->> 'key' order by seq) as keys
         from audit
        where ${isNaming(sql)} and ${upToHead(sql)}
        group by 1
     )
-    select m.id, b.status, array_to_json(array_remove(m.file_key || n.keys, null)) as keys
+    select m.id, b.status, p.id as proposal_id, array_to_json(array_remove(m.file_key || n.keys, null)) as keys
       from (${chosen}) chosen
       join market m on m.id = chosen.id
       join book b on b.market_id = m.id
       left join named n on n.id = m.id
+      left join proposal p on p.subject = 'market:' || m.id and p.status = 'pending'
      order by m.id`;
   const places = new Map(rows.map((row) => [row.id, row]));
   const loaded = await loadRows(
@@ -87,7 +90,8 @@ async function keyedMarkets(sql: ReadSql, chosen: ReturnType<ReadSql>): Promise<
     const place = market ? places.get(market.id) : undefined;
     if (!market || !place) return [];
     const key = place.keys.at(-1) ?? null;
-    return [{ market, key, formerKeys: [...new Set(place.keys)].filter((each) => each !== key), status: place.status }];
+    const { keys, status, proposal_id: proposalId } = place;
+    return [{ market, key, formerKeys: [...new Set(keys)].filter((each) => each !== key), status, proposalId }];
   });
 }
 
@@ -122,6 +126,18 @@ export async function listLiveChanges(sql: ReadSql, limit: number): Promise<Conf
 function withoutStates({ payload, ...entry }: ConfigurationEntry): ConfigurationEntry {
   const { state: _state, keys: _keys, sha256: _sha256, ...change } = payload;
   return { ...entry, payload: change };
+}
+
+/** The sections of the policy that the applies after an entry changed. */
+export async function listPolicyChangedSince(sql: ReadSql, seq: number): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select distinct jsonb_object_keys(audit_json(payload) -> 'policy') as name
+      from audit
+     where ${ofConfiguration(sql)}
+       and type = 'config.applied'
+       and seq > ${seq}
+     order by name`;
+  return rows.map(({ name }) => name);
 }
 
 /** The applies, newest first: those before a seq, or only the one with it. */

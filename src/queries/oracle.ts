@@ -8,6 +8,7 @@ import { nowMs } from "../postgres/database-time.ts";
 
 /** A resolution from its audit entry. */
 export interface ResolutionRow {
+  seq: string;
   ts: string;
   question: string;
   /** The market's frozen terms; null for a market without a feed. */
@@ -29,7 +30,7 @@ export async function readOracleFigures(sql: ReadSql, limit: number): Promise<Or
       select (select count(*) from oracle_watch where parsed and not settled)::int4 as eligible, swept_at
         from oracle_sweep`,
     sql<ResolutionRow[]>`
-      select a.ts, m.question, m.terms, a.payload
+      select a.seq, a.ts, m.question, m.terms, a.payload
         from (select * from audit where type = 'oracle.resolved' order by seq desc limit ${limit}) a
         join market m on m.id = audit_json(a.payload) ->> 'marketId'
        order by a.seq desc`,
@@ -222,6 +223,43 @@ export async function listTicks(
   return rows.map(toTick).filter((tick) => isSealedTick(tick, keys));
 }
 
+const toSample = rowReader({
+  source: text(),
+  symbol: text(),
+  observedAt: whole(),
+  price: text(),
+  receivedAt: whole(),
+  confirmedAt: whole(),
+});
+export type SampleRow = ReturnType<typeof toSample>;
+
+/** The newest observations of each of a feed's sources, by time; at most `limit` of each. */
+export async function listSamples(
+  sql: ReadSql,
+  sources: readonly { use: string; id: string }[],
+  limit: number,
+): Promise<SampleRow[]> {
+  const rows = await sql`
+    select tick.source, tick.symbol, tick.observed_at, tick.price, tick.received_at, tick.confirmed_at
+      from ${feedSources(sql, sources)}
+     cross join lateral (
+             select *
+               from oracle_tick t
+              where t.source = feed.source
+                and t.symbol = feed.symbol
+              order by observed_at desc
+              limit ${limit}) as tick
+     order by tick.observed_at`;
+  return rows.map(toSample);
+}
+
+function feedSources(sql: ReadSql, sources: readonly { use: string; id: string }[]) {
+  return sql`unnest(
+             ${textArray(sources.map(({ use }) => use))}::text[],
+             ${textArray(sources.map(({ id }) => id))}::text[]
+           ) as feed (source, symbol)`;
+}
+
 /** The newest price from any of a feed's sources. */
 export async function readLatestPrice(
   sql: ReadSql,
@@ -229,10 +267,7 @@ export async function readLatestPrice(
 ): Promise<string | undefined> {
   const [row] = await sql<{ price: string }[]>`
     select tick.price
-      from unnest(
-             ${textArray(sources.map(({ use }) => use))}::text[],
-             ${textArray(sources.map(({ id }) => id))}::text[]
-           ) as feed (source, symbol)
+      from ${feedSources(sql, sources)}
      cross join lateral (
              select price, observed_at
                from oracle_tick t

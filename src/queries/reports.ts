@@ -3,7 +3,8 @@ import type { Outcome } from "../domain/market/outcome.ts";
 import type { StatusFilter } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
 import { accountOf, isOfKind } from "../ledger/account-sql.ts";
-import { bigint, integer, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import { bigint, integer, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
+import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
 import { nowMs } from "../postgres/database-time.ts";
 import { hasStatus } from "./markets/market-status.ts";
@@ -149,21 +150,72 @@ const toRisk = rowReader({
 export type RiskRow = ReturnType<typeof toRisk>;
 
 /**
- * Markets with what traders hold of each side; zero once they are settled. Escrow = YES outstanding = NO outstanding,
+ * What traders hold of each side; zero once the market is settled. Escrow = YES outstanding = NO outstanding,
  * so traders hold what the pool and the house do not; no position is read.
  */
-export async function listRisks(sql: ReadSql, filter: StatusFilter): Promise<RiskRow[]> {
-  const held = (amount: ReturnType<ReadSql>) => sql`case when b.status = 'settled' then 0 else ${amount} end`;
-  const rows = await sql`
-    select m.id, m.question, m.category, m.terms, m.close_at, b.status, b.outcome, ${nowMs(sql)} as now,
-           ${held(sql`a.balance_micro - b.yes_micro - m.house_yes_micro`)} as yes_payout,
-           ${held(sql`a.balance_micro - b.no_micro - m.house_no_micro`)} as no_payout,
-           ${held(sql`a.balance_micro - m.fund_micro`)} as stakes
-      from book b
+function held(sql: ReadSql, amount: ReturnType<ReadSql>) {
+  return sql`case when b.status = 'settled' then 0 else ${amount} end`;
+}
+
+function payouts(sql: ReadSql) {
+  return sql`${held(sql, sql`a.balance_micro - b.yes_micro - m.house_yes_micro`)} as yes_payout,
+             ${held(sql, sql`a.balance_micro - b.no_micro - m.house_no_micro`)} as no_payout,
+             ${held(sql, sql`a.balance_micro - m.fund_micro`)} as stakes`;
+}
+
+function withEscrows(sql: ReadSql) {
+  return sql`book b
       join market m on m.id = b.market_id
       -- Looked up market by market: accounts are as many as users.
-     cross join lateral (select balance_micro from account where id = ${accountOf(sql, "escrow", "m.id")} limit 1) a
+     cross join lateral (select balance_micro from account where id = ${accountOf(sql, "escrow", "m.id")} limit 1) a`;
+}
+
+/** @param ids only these; all markets of the filter unless given */
+export async function listRisks(sql: ReadSql, filter: StatusFilter, ids?: readonly string[]): Promise<RiskRow[]> {
+  const rows = await sql`
+    select m.id, m.question, m.category, m.terms, m.close_at, b.status, b.outcome, ${nowMs(sql)} as now, ${payouts(sql)}
+      from ${withEscrows(sql)}
      where ${hasStatus(sql, filter)}
+       ${ids === undefined ? sql`` : sql`and m.id = any(${textArray(ids)}::text[])`}
      order by m.close_at, m.id`;
   return rows.map(toRisk);
+}
+
+const toSummary = rowReader({
+  markets: integer(),
+  pricedMarkets: named("priced", integer()),
+  worstMicro: named("worst", bigint()),
+  categories: json<{ category: string; markets: number; worst: string }[]>(),
+  /** Of the markets that can cost most, in this order. */
+  ids: json<string[]>(),
+});
+
+/** What the markets of a filter can cost together. The most of one is its worse payout less the stakes, and never below 0. */
+export async function sumRisks(
+  sql: ReadSql,
+  filter: StatusFilter,
+  most: { markets: number; categories: number },
+): Promise<ReturnType<typeof toSummary>> {
+  const [row] = await sql`
+    with risk as materialized (
+      select id, category, priced, greatest(yes_payout - stakes, no_payout - stakes, 0) as worst
+        from (select m.id, m.category, m.terms is not null as priced, ${payouts(sql)}
+                from ${withEscrows(sql)}
+               where ${hasStatus(sql, filter)}) each
+    ),
+    chosen as (
+      (select id, worst from risk order by worst desc, id limit ${most.markets})
+       union
+      (select id, worst from risk where priced order by worst desc, id limit ${most.markets})
+    )
+    select count(*)::int4 as markets, (count(*) filter (where priced))::int4 as priced, coalesce(sum(worst), 0)::text as worst,
+           (select coalesce(json_agg(c), '[]')
+              from (select category, count(*) as markets, sum(worst)::text as worst
+                      from risk
+                     group by category
+                     order by sum(worst) desc, category collate "C"
+                     limit ${most.categories}) c)::text as categories,
+           (select coalesce(json_agg(id order by worst desc, id), '[]') from chosen)::text as ids
+      from risk`;
+  return toSummary(row ?? {});
 }

@@ -3,7 +3,7 @@ import { canonicalJson } from "../domain/audit/audit-link.ts";
 import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
 import { outcomeOf } from "../domain/market/outcome.ts";
 import { microFromDecimal } from "../domain/money.ts";
-import { covers } from "../domain/policy/jurisdictions.ts";
+import { covers } from "../domain/policy/covers.ts";
 import { type Policy, policyAt } from "../domain/policy/policy.ts";
 import type { Draft } from "../engine/draft.ts";
 import { correct } from "../engine/ends/correction.ts";

@@ -67,10 +67,10 @@ export async function listenForCommands(terms: CommandTerms): Promise<CommandSoc
   await rename(fresh, path);
   return {
     async leave() {
+      leading?.leave();
       await rm(path, { force: true });
       const closed = once(server, "close");
       server.close();
-      leading?.leave();
       await closed;
     },
     destroy() {

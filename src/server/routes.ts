@@ -11,9 +11,9 @@ import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import { type EndpointSecrets, inboundFault } from "../providers/endpoint.ts";
 import type { InboundProvider, KycFinding } from "../providers/kyc.ts";
 import { verifyStripeSignature } from "../providers/stripe/verify.ts";
-import { keepNews } from "../services/inbound.ts";
 import { type Caller, decodeInput, type Handlers, invoke, perform } from "../services/invoke.ts";
 import type { SecurityLog } from "../services/security/security-log.ts";
+import { keepNews } from "../services/webhooks/inbound.ts";
 import type { AdminHosts } from "./access/admin-hosts.ts";
 import {
   type Authenticated,

@@ -127,10 +127,12 @@ export async function startServer(options: TenantOptions, where: ListenOptions):
   const shutDown = async (): Promise<void> => {
     tenant.beginEnd();
     const left = commandSocket?.leave();
-    const inFlight = () => doors.reduce((sum, each) => sum + each.inFlight, 0);
+    const passed = options.services.leading;
+    const inFlight = () => doors.reduce((sum, each) => sum + each.inFlight, passed?.deciding ?? 0);
     for (const each of doors) each.draining = true;
     const closed = listening.close();
-    await finishRequests({ server, connections, inFlight, lastRequestMs: options.lastRequestMs }, closed);
+    const ended = Promise.all([closed, left]);
+    await finishRequests({ server, connections, inFlight, lastRequestMs: options.lastRequestMs }, ended);
     await closed;
     // Only the timer that checks for slow connections is left to stop.
     server.close();
@@ -175,7 +177,7 @@ export async function finishRequests(
     inFlight,
     lastRequestMs = LAST_REQUEST_MS,
   }: { server: Server; connections: Connections; inFlight(): number; lastRequestMs?: number | undefined },
-  ended: Promise<void>,
+  ended: Promise<unknown>,
 ): Promise<void> {
   const startedAt = monotonicMs();
   let quietSince = startedAt;

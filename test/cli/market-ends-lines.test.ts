@@ -144,7 +144,7 @@ describe("voiding and correcting on the command line", () => {
         ["because", REASON],
       ]),
     );
-    const portfolio = await run((io) => userPortfolio.run({}, door.api("ann"), io), { format: "table" });
+    const portfolio = await run((io) => userPortfolio.run({ id: "ann" }, api, io), { format: "table" });
     expect(portfolio.stdout).toContain("of Will it pay?: void, paid back 20.00");
     const report = await run((io) => reportHouse.run({}, api, io), { format: "table" });
     expect(report.stderr).toMatch(/voided markets? paid \d+ positions back/);

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { risk } from "../../src/cli/commands/exposure.ts";
-import { reportFunding, reportHouse, reportOverview, reportTraders } from "../../src/cli/commands/report.ts";
+import {
+  reportFunding,
+  reportHouse,
+  reportOverview,
+  reportRisk,
+  reportTraders,
+} from "../../src/cli/commands/report.ts";
 import { positionList } from "../../src/cli/commands/trade.ts";
 import { userPortfolio } from "../../src/cli/commands/user.ts";
 import { marketDepth, marketTrending } from "../../src/cli/market/market.ts";
@@ -40,6 +46,7 @@ describe("market depth and trending, reports and risk", () => {
       (io) => reportFunding.run({ periodDays: 7 }, api, io),
       () => api.getFundingReport({ periodDays: 7 }),
     ],
+    ["report risk", (io) => reportRisk.run({}, api, io), () => api.getRiskReport({})],
     ["risk", (io) => risk.run({}, api, io), () => api.listRisk({})],
   ])("%s prints the operation's value as it is, and nothing else", async (_command, run, ask) => {
     expect(await runJson(run)).toMatchObject({ data: await ask(api), stderr: "", exit: 0 });
@@ -71,7 +78,7 @@ describe("market depth and trending, reports and risk", () => {
     const [{ totalPnl = Number.NaN } = {}] = (await api.getTradersReport({})).traders;
     expect(traders.lines[1]).toMatch(/\s-0\.50\s+\S+$/);
     expect(traders.lines[1]?.endsWith(` ${totalPnl.toFixed(2)}`)).toBe(true);
-    const portfolio = await printed((io) => userPortfolio.run({}, door.api("usr_1"), io));
+    const portfolio = await printed((io) => userPortfolio.run({ id: "usr_1" }, api, io));
     expect(portfolio.lines.join("\n")).toMatch(/sells for 24\.50\d* \(-0\.49\d*\)/);
     expect((await printed(list, "csv")).lines[0]).toContain("currentPrice,unrealizedPnl,sellValue,sellPnl");
   });

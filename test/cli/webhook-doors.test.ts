@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listenSecret } from "../../src/app/webhooks/forward-events.ts";
-import { webhookDeliveries, webhookEnable, webhookReceivers, webhookReplay } from "../../src/cli/webhook/webhook.ts";
+import {
+  webhookDeliveries,
+  webhookDelivery,
+  webhookEnable,
+  webhookReceivers,
+  webhookReplay,
+  webhookTest,
+} from "../../src/cli/webhook/webhook.ts";
 import { runWebhookListen } from "../../src/cli/webhook/webhook-listen.ts";
 import { localApi } from "../../src/client/local-api.ts";
 import type { WireResult } from "../../src/contract/operations.ts";
@@ -136,11 +143,39 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     expect(gone.ids.size).toBe(2);
   });
 
+  test("a receiver is tested by an event of its own, whichever events it asks for; no other receiver gets it", async () => {
+    const others = gone.received.length;
+    const tested = await json<WireResult<"testWebhookReceiver">>((io) =>
+      webhookTest.run({ name: "crm" }, door.api(), io),
+    );
+    const { sequence } = tested.data;
+    await worker.tick();
+    expect(good.received.at(-1)).toMatchObject({ type: "webhook.test", data: { sequence, receiver: "crm" } });
+    expect(good.forgeries).toEqual([]);
+    expect(gone.received.length).toBe(others);
+    const { entries } = await door.api().listAudit({ limit: 1 });
+    expect(entries).toMatchObject([{ seq: sequence, type: "webhook.tested", payload: { receiver: "crm" } }]);
+    const [delivery] = await list();
+    expect(delivery).toMatchObject({ receiver: "crm", type: "webhook.test", status: "delivered", sequence });
+  });
+
+  test("a delivery shows the exact body that its receiver got", async () => {
+    for (const { deliveryId, eventId } of await list({ receiver: "crm" })) {
+      const { data } = await json<WireResult<"getWebhookDelivery">>((io) =>
+        webhookDelivery.run({ id: deliveryId }, door.api(), io),
+      );
+      const { id: _, ...received } = good.received.find(({ id }) => id === eventId) ?? {};
+      expect(data).toMatchObject({ deliveryId, status: "delivered", body: JSON.stringify(received) });
+    }
+  });
+
   test("what does not exist is not found", async () => {
     for (const run of [
       (io: TestIo) => webhookReplay.run({ id: "evt_1_none" }, door.api(), io),
       (io: TestIo) => webhookReplay.run({ id: "." }, door.api(), io),
       (io: TestIo) => webhookEnable.run({ name: "nobody" }, door.api(), io),
+      (io: TestIo) => webhookTest.run({ name: "nobody" }, door.api(), io),
+      (io: TestIo) => webhookDelivery.run({ id: "evt_1_none.crm" }, door.api(), io),
     ])
       expect((await json(run)).exit).toBe(5);
   });

@@ -34,7 +34,9 @@ test("Configuration compares file and live value, shows each apply's changes, an
   await done("policy", "set", "-t", "acme", "maxTradeUsd=250", "--reason", "A try", "--yes");
   await expect.poll(() => field.getAttribute("data-kind")).toBe("differs");
   expect((await field.locator("td").allTextContents()).slice(0, 3)).toEqual(["policy.maxTradeUsd", "300", "250"]);
-  expect(await field.textContent()).toContain("admin:");
+  // Who, and why.
+  expect(await field.textContent()).toMatch(/admin:.*A try/);
+  await page.getByText("The server does not have your files").waitFor();
   const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
   expect(await applies.first().textContent()).toContain("Be <b>careful</b>");
   await applies.first().getByRole("button", { name: "Show" }).click();
@@ -45,7 +47,9 @@ test("Configuration compares file and live value, shows each apply's changes, an
   const back = applies.last().getByRole("button", { name: "Roll back" });
   const notice = await act(page, back, "Back to the first", async (dialog) => {
     await dialog.locator('[data-id="policy.maxTradeUsd"]').waitFor();
-    expect(await dialog.locator("[data-id]").allTextContents()).toEqual(["policy.maxTradeUsd250400"]);
+    expect(await dialog.locator("[data-id]").allTextContents()).toEqual(["policy.maxTradeUsd250400LOOSENS"]);
+    await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
+    await dialog.getByText("Only pmctl checks the rules of the tenant file.").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
   });
   expect(notice).toMatch(new RegExp(`^Went back to the apply ${seq}\\. Entry \\d+$`));

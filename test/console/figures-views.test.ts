@@ -27,6 +27,7 @@ test("the cost of a supposed outcome is its payout less the stakes, exact to the
   ];
   expect(worstCase(risks, {})).toEqual({ worst: 4.3, supposed: 0, rest: 4.3 });
   expect(worstCase(risks, { mkt_1: "no" })).toEqual({ worst: 4.3, supposed: -7, rest: 0.3 });
+  expect(worstCase(risks, { mkt_1: "no" }, 10.1)).toEqual({ worst: 10.1, supposed: -7, rest: 6.1 });
 });
 
 test("markets on one symbol lose together at one price: each strike and each stretch between them is tried", () => {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import type { PaymentFact } from "../../src/engine/payments.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { serveTenant } from "../server/support/tenant.ts";
@@ -98,6 +99,16 @@ test("deposits, debits and the sums by provider are those of the API; a file is 
   expect(lines).toHaveLength(entries.length + 2);
   expect(lines[1]).toContain(`,"'${HOSTILE.replaceAll('"', '""')}",500,`);
   await deposits.getByText("2 rows, all of them.").waitFor();
+  const pay = (fact: PaymentFact, ownerId?: string) =>
+    tenant.services.sequencer.submit({
+      command: { type: "recordPayment", provider: "stripe", reference: "pi_owed", ownerId, fact },
+      actor: "provider:stripe",
+    });
+  await pay({ kind: "paid", traderId: "usr_debtor", amountMicro: 50_000_000n, received: true });
+  await user("usr_debtor").requestWithdrawal({ amount: 40 });
+  await pay({ kind: "refund", refunds: [{ id: "re_1", amountMicro: 50_000_000n, failed: false }] }, "usr_debtor");
+  const debtors = page.getByRole("table", { name: "Receivables" });
+  await debtors.locator('[data-id="usr_debtor"]').getByText("$40.00").waitFor({ timeout: 5000 });
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

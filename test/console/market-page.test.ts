@@ -37,7 +37,16 @@ test("a market's page has its prices with trades, depth, positions, liability by
   const depth = page.getByRole("table", { name: "Depth: shares up to a price" });
   await depth.waitFor();
   expect(await depth.locator("tbody tr").count()).toBe(new Set([...yes, ...no].map(({ price }) => price)).size);
-  expect(await rowOf(page, "usr_1").textContent()).toContain("$10.00");
+  const [holder] = (await other().listMarketPositions({ id: "mkt_seen" })).items;
+  const cells = await rowOf(page, "usr_1").locator("td").allTextContents();
+  expect(cells.slice(0, 5)).toEqual([
+    "usr_1",
+    String(Math.round((holder?.yesShares ?? 0) * 100) / 100),
+    "$10.00",
+    "0",
+    "$0.00",
+  ]);
+  expect(await rowOf(page, "usr_1").getByRole("link").getAttribute("href")).toBe("/console/traders/usr_1");
   expect(await accessibilityProblems(page)).toEqual([]);
 
   await other().clarifyMarket({ id: "mkt_seen", text: HOSTILE_REASON.replaceAll("\u202e", "") });

@@ -7,7 +7,11 @@ import { ADMIN_KEY } from "../server/support/harness.ts";
 import { accessibilityProblems, openBrowser, openPage } from "../support/browser.ts";
 import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE, resolution: { holdHours: 24, approvals: 2 } });
+const tenant = tenantOfTests({
+  console: CONSOLE,
+  resolution: { holdHours: 24, approvals: 2 },
+  approvals: { loosen: { approvals: 2 } },
+});
 const other = () => localApi(tenant.services.handlers, { actor: "admin:second" });
 
 beforeAll(async () => {
@@ -58,6 +62,27 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
     /Z$/,
   );
   expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("who approves looser limits sees each of them, and what that means for trades", async () => {
+  const { policy } = await other().getConfig({});
+  const wider = policy.maxTradeUsd * 2;
+  const proposal = await other().updatePolicy({ maxTradeUsd: wider, feeBps: policy.feeBps });
+  const { proposalId } = proposal as unknown as { proposalId: string };
+  const { page, complaints, close } = await openConsole(tenant);
+  const row = rowOf(page, proposalId);
+  await row.waitFor();
+  await act(page, row.getByRole("button", { name: "Approve" }), "A larger market maker", async (dialog) => {
+    const changes = dialog.getByRole("table", { name: "Changes" }).locator("[data-id]");
+    await changes.first().waitFor();
+    expect(await changes.allTextContents()).toEqual([`policy.maxTradeUsd${policy.maxTradeUsd}${wider}LOOSENS`]);
+    await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  await row.waitFor({ state: "detached" });
+  expect((await other().getConfig({})).policy.maxTradeUsd).toBe(wider);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

@@ -28,10 +28,14 @@ test("positions are those of the trader's own portfolio, with the result of each
   const table = page.getByRole("table", { name: "Positions" });
   await table.waitFor();
   const { positions, settlements } = await user("usr_1").getPortfolio({});
-  for (const { marketId, side, shares, currentPrice } of positions) {
-    const cell = table.locator(`[data-id="${marketId}"] td`).nth(side === "yes" ? 1 : 2);
-    expect(Number(await cell.textContent())).toBeCloseTo(shares, 1);
-    expect(currentPrice).toBeGreaterThan(0);
+  const ofMarket = (id: string) => positions.filter(({ marketId }) => marketId === id);
+  for (const { marketId, side, shares } of positions) {
+    const cells = table.locator(`[data-id="${marketId}"] td`);
+    expect(Number(await cells.nth(side === "yes" ? 1 : 2).textContent())).toBeCloseTo(shares, 1);
+    const value = ofMarket(marketId).reduce((sum, { sellValue }) => sum + sellValue, 0);
+    expect(cents(await cells.nth(5).textContent())).toBeCloseTo(value, 1);
+    const result = ofMarket(marketId).reduce((sum, { sellPnl }) => sum + sellPnl, 0);
+    expect(cents(await cells.nth(6).textContent())).toBeCloseTo(result, 1);
   }
   for (const { marketId, cost, payout } of settlements) {
     const cells = table.locator(`[data-id="${marketId}"] td`);
@@ -39,58 +43,90 @@ test("positions are those of the trader's own portfolio, with the result of each
     expect(cents(await cells.nth(5).textContent())).toBeCloseTo(payout, 2);
   }
   expect(await table.locator("[data-id]").count()).toBe(4);
-  await page.getByText("Summed from all 6 trades of the trader").waitFor();
   const { traders } = await operator().getTradersReport({});
   const own = page.getByRole("region", { name: "Result of 30 days" });
   await own.getByText(String(traders.find(({ userId }) => userId === "usr_1")?.trades), { exact: true }).waitFor();
-  // Trades that an operator makes for the trader are not in the trader's name, and the page says so.
+  // A trade that an operator makes for the trader counts as well.
+  const before = await table.locator('[data-id="mkt_open"] td').nth(1).textContent();
   await localApi(tenant.services.handlers, { actor: "admin:second", user: { id: "usr_1" } }).placeTrade({
     ...{ marketId: "mkt_open", selection: { side: "yes" }, amount: 2 },
   });
-  await page.getByText("It is not the whole").waitFor();
+  await expect
+    .poll(() => table.locator('[data-id="mkt_open"] td').nth(1).textContent(), { timeout: 5000 })
+    .not.toBe(before);
   expect(await page.locator("main img").count()).toBe(0);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
 
-test("the statement lists what moved the wallet, leads to the entries, and shows new ones by itself", async () => {
+test("the statement is the trader's own, leads to the entries, makes a file, and shows new lines by itself", async () => {
   await tenant.deposit("usr_2", 100);
-  await openHeld(tenant, "mkt_2", "Will it rain?", "usr_2");
+  await openHeld(tenant, "mkt_2", `Will ${HOSTILE} rain?`, "usr_2");
   await user("usr_2").placeTrade({ marketId: "mkt_2", selection: { side: "yes", action: "sell" }, shares: 4 });
-  await operator().creditWallet({ id: "usr_2", amount: 7, reason: HOSTILE });
-  const { withdrawalId } = await user("usr_2").requestWithdrawal({ amount: 12.34 });
-  const [credit] = (await operator().listAudit({ type: "wallet.credited" })).entries;
-  const { sql } = tenant.backend;
-  await sql`insert into webhook_receiver (name, fingerprint, position) values ('crm', 'x', 1)`;
-  for (const [event, seq] of [
-    ["evt_own", credit?.seq ?? 0],
-    ["evt_other", 1],
-  ] as const)
-    await sql`
-      insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
-      values ('crm', ${event}, ${seq}, 'wallet.credited', 'dead', 3, 1000, 1000)`;
+  await operator().creditWallet({ id: "usr_2", amount: 7, reason: "a test" });
   const { page, complaints, close } = await openConsole(tenant, { path: "/traders/usr_2" });
   const table = page.getByRole("table", { name: "Statement" });
   await table.waitFor();
   const { items } = await user("usr_2").listStatement({});
-  expect(items).toHaveLength(5);
-  for (const { seq, amount } of items) {
+  expect(items).toHaveLength(4);
+  for (const { seq, amount, balance } of items) {
     const row = table.locator(`[data-id="${seq}"]`);
-    const shown = await row.locator("data").getAttribute("value");
-    expect(Number(shown)).toBeCloseTo(amount, 6);
-    expect(await row.getByRole("link").getAttribute("href")).toBe(`/console/record/${seq}`);
+    const shown = row.locator("data");
+    expect(Number(await shown.first().getAttribute("value"))).toBeCloseTo(amount, 6);
+    expect(Number(await shown.last().getAttribute("value"))).toBeCloseTo(balance, 6);
+    expect(await row.getByRole("link").first().getAttribute("href")).toBe(`/console/record/${seq}`);
   }
-  await page.getByText(HOSTILE).first().waitFor();
-  const deliveries = page.getByRole("table", { name: "Deliveries" }).locator("[data-id]");
-  expect(await deliveries.evaluateAll((rows) => rows.map((each) => each.getAttribute("data-id")))).toEqual([
-    "evt_own.crm",
+  expect(
+    await table
+      .getByRole("link", { name: `Will ${HOSTILE} rain?` })
+      .first()
+      .getAttribute("href"),
+  ).toBe("/console/markets/mkt_2");
+  const region = page.getByRole("region", { name: "Statement", exact: true });
+  const [file] = await Promise.all([
+    page.waitForEvent("download"),
+    region.getByRole("button", { name: "Download CSV" }).click(),
   ]);
-  const row = page.getByRole("table", { name: "Withdrawals" }).locator(`[data-id="${withdrawalId}"]`);
-  expect(await act(page, row.getByRole("button", { name: "Approve" }), "Paid")).toMatch(/is approved\. Entry \d+$/);
-  const [approved] = (await operator().listAudit({ type: "withdrawal.approved" })).entries;
-  await rowOf(page, String(approved?.seq)).waitFor({ timeout: 3000 });
-  await page.getByText("No withdrawal of the trader waits").waitFor();
+  expect(file.suggestedFilename()).toBe("acme-statement.csv");
+  await region.getByText("4 rows, all of them.").waitFor();
+  const { withdrawalId } = await user("usr_2").requestWithdrawal({ amount: 12.34 });
+  await table.getByText(withdrawalId).waitFor({ timeout: 5000 });
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("a trader's page has the trader's own withdrawals and webhooks alone, and links to all of them", async () => {
+  for (const id of ["usr_3", "usr_4"]) await tenant.deposit(id, 100);
+  const asked = [];
+  for (const id of ["usr_3", "usr_4"]) asked.push((await user(id).requestWithdrawal({ amount: 5 })).withdrawalId);
+  const { sql } = tenant.backend;
+  await sql`insert into webhook_receiver (name, fingerprint, position) values ('crm', 'x', 1)`;
+  for (const { seq } of (await operator().listAudit({ type: "wallet.credited" })).entries)
+    await sql`
+      insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+      values ('crm', ${`evt_${seq}`}, ${seq}, 'wallet.credited', 'dead', 3, 1000, 1000)`;
+  const [own] = (await operator().listAudit({ type: "wallet.credited", userId: "usr_3" })).entries;
+  const { page, complaints, close } = await openConsole(tenant, { path: "/traders/usr_3" });
+  const ids = (name: string) =>
+    page
+      .getByRole("table", { name, exact: true })
+      .locator("[data-id]")
+      .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
+  await expect.poll(() => ids("Withdrawals")).toEqual([asked[0]]);
+  await expect.poll(() => ids("Deliveries")).toEqual([`evt_${own?.seq}.crm`]);
+  const approve = rowOf(page, asked[0] ?? "").getByRole("button", { name: "Approve" });
+  expect(await act(page, approve, "Paid")).toMatch(/is approved\. Entry \d+$/);
+  await rowOf(page, asked[0] ?? "")
+    .getByText("approved")
+    .waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.goto(`${tenant.server.opsUrl}/console/webhooks?user=usr_3`);
+  await expect.poll(() => ids("Deliveries")).toEqual([`evt_${own?.seq}.crm`]);
+  expect(await page.locator("code").last().textContent()).toBe("pmctl webhook deliveries --user usr_3 -t acme");
+  await page.goto(`${tenant.server.opsUrl}/console/funds?status=all&user=usr_4`);
+  await expect.poll(() => ids("Withdrawals")).toEqual([asked[1]]);
+  expect(await page.locator("code").last().textContent()).toBe("pmctl funding list --user usr_4 -t acme");
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

@@ -42,6 +42,10 @@ test("traders are listed with standing and money, searched and filtered in the a
   expect(await page.getByRole("link", { name: HOSTILE }).getAttribute("href")).toBe(
     `/console/traders/${encodeURIComponent(HOSTILE)}`,
   );
+  await page.getByLabel("Debt").selectOption({ label: "Owing" });
+  await page.getByText("No trader matches").waitFor();
+  expect(new URL(page.url()).search).toBe("?owing=yes");
+  expect(await page.locator("code").last().textContent()).toBe("pmctl user list --min-owed 0.000001 -t acme");
   expect(await page.locator("main img").count()).toBe(0);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);

@@ -69,6 +69,7 @@ test("the scopes of the operations are the documented ones", () => {
       "enableWebhookReceiver",
       "freezeConfig",
       "replayWebhook",
+      "testWebhookReceiver",
       "unfreezeConfig",
       "updatePolicy",
     ],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { covers } from "../../src/domain/policy/jurisdictions.ts";
+import { covers } from "../../src/domain/policy/covers.ts";
 import { DEFAULT_POLICY, type Policy } from "../../src/domain/policy/policy.ts";
 import { exposureCap, requireEligible, suitabilityCapMicro, type TraderStanding } from "../../src/domain/trader.ts";
 

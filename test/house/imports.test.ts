@@ -15,7 +15,8 @@ const ROOMS: Record<string, { values: string[]; types?: string[] }> = {
   postgres: { values: ["domain", "state"] },
   ledger: { values: ["domain", "engine", "postgres", "replay"] },
   queries: { values: ["domain", "engine", "ledger", "postgres", "replay"] },
-  services: { values: ["contract", "domain", "engine", "ledger", "postgres", "queries", "state"] },
+  // A page's rollback is planned by the server: it imports no plan.
+  services: { values: ["contract", "domain", "engine", "ledger", "plan", "postgres", "queries", "state"] },
   outgoing: { values: ["contract", "domain", "ledger", "postgres", "queries", "services"] },
   providers: { values: ["contract", "domain", "engine", "ledger", "outgoing", "services"], types: ["postgres"] },
   oracle: { values: ["domain", "ledger", "outgoing", "queries", "services"], types: ["engine", "postgres"] },

@@ -65,7 +65,13 @@ describe("the sweep", () => {
     const status = await stage.scene.api().getOracleStatus({});
     expect(status.supportedFeeds).toBe(41 + 47);
     expect(status.lastSweepAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(status.recentResolutions[0]).toEqual({
+    const [resolution] = status.recentResolutions;
+    expect(await stage.scene.api().getAuditEntry({ seq: resolution?.sequence ?? 0 })).toMatchObject({
+      type: "oracle.resolved",
+      payload: { marketId: id },
+    });
+    expect(resolution).toEqual({
+      sequence: expect.any(Number),
       ts: expect.any(String),
       marketId: id,
       ref: "acme:s0",

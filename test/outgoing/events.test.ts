@@ -7,9 +7,15 @@ import {
   webhookEventTypes,
 } from "../../src/contract/resources/webhooks.ts";
 import { contentOf } from "../../src/domain/audit/audit-payloads.ts";
-import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../src/outgoing/events.ts";
 import { type FollowedEntry, readEntriesAfter } from "../../src/queries/stream.ts";
 import { liveEventsOf } from "../../src/services/streams.ts";
+import {
+  bodyOf,
+  eventNamesOf,
+  marketOf,
+  type OutgoingEvent,
+  outgoingEventsOf,
+} from "../../src/services/webhooks/outgoing-events.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
 
 const QUESTION = "Will it rain?";
@@ -40,6 +46,7 @@ const FIELD_ORDER: Record<WebhookEventType, string> = {
   "kyc.updated": "sequence userId status provider verifiedAt jurisdiction",
   "user.notified": "sequence userId kind reason",
   "audit.anchored": "tenant seq hash ts keyId signature",
+  "webhook.test": "sequence receiver",
 };
 
 let tenant: TestTenant;
@@ -74,6 +81,7 @@ beforeAll(async () => {
       },
       actor: "provider:sumsub",
     });
+  await services.sequencer.submit({ command: { type: "testReceiver", receiver: "crm" }, actor: "admin:ops" });
   await tenant.api().settleMarket({ marketId, outcome: "yes" });
   await tenant.api().correctMarket({ id: marketId, outcome: { yes: 0.4 }, reason: "The final report" });
   const voidedId = await tenant.market();

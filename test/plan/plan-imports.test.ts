@@ -36,7 +36,7 @@ function unkeyed({ world }: PlannedTenant): UnsettledMarket[] {
     const { p0Ppm, fundMicro, meta, closeAt: closing, ...terms } = market;
     const closeAt = new Date(closing).toISOString();
     const stated = { p0: p0Ppm / 1e6, liquidityUsd: usdFromMicro(fundMicro), meta: JSON.parse(meta) };
-    return [{ ...terms, ...stated, closeAt, status, key: null }];
+    return [{ ...terms, ...stated, closeAt, status, proposalId: null, key: null }];
   });
 }
 

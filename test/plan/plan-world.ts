@@ -5,6 +5,7 @@ import { operations } from "../../src/contract/operations.ts";
 import { keyFingerprint } from "../../src/domain/access/api-key.ts";
 import type { Scope } from "../../src/domain/access/scopes.ts";
 import type { PolicyPatch } from "../../src/domain/policy/policy.ts";
+import { marketSubject, waitingProposal } from "../../src/engine/approvals/proposals.ts";
 import { SINGLE } from "../../src/engine/rows.ts";
 import { makePlan } from "../../src/plan/plan.ts";
 import { type Choices, decide } from "../../src/plan/plan-decision.ts";
@@ -76,7 +77,9 @@ export class PlannedTenant {
       // In the order in which it got them.
       const all = names.flatMap(([key, named]) => (named.id === id ? [key] : []));
       const key = all.at(-1) ?? null;
-      return marketState ? [{ market, key, formerKeys: all.slice(0, -1), status: marketState.status }] : [];
+      const proposal = waitingProposal(this.world, marketSubject(id));
+      const told = { market, key, formerKeys: all.slice(0, -1), proposalId: proposal?.id ?? null };
+      return marketState ? [{ ...told, status: marketState.status }] : [];
     });
     const keys = this.world.get("keyring", SINGLE) ?? [];
     const tenant = this.world.get("tenant", SINGLE);

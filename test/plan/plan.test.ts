@@ -315,6 +315,39 @@ describe("markets", () => {
     expect(summary(tenant.plan({ markets: [{}] }))).toEqual(["markets.rain drift loosens"]);
   });
 
+  test("that a proposal to end them suspended are no drift, and wait for it whatever the file says", () => {
+    const tenant = new PlannedTenant();
+    const sections = { resolution: "{ approvals: 2 }" };
+    tenant.apply({ sections, markets: [{}] });
+    const asked = { proposalId: "p1", by: "admin:ops", request: "{}", evidence: null };
+    tenant.world.run({ type: "settleMarket", marketId: "m1", outcome: "yes", asked });
+    const [live] = tenant.live().markets;
+    expect(live).toMatchObject({ status: "suspended", proposalId: "p1" });
+    const plan = tenant.plan({ sections, markets: [{}] });
+    expect([plan.items, plan.warnings, plan.empty]).toEqual([[], [], true]);
+    expect(summary(tenant.apply({ sections, markets: [{}] }, { onDrift: "overwrite", acceptLoosening: true }))).toEqual(
+      [],
+    );
+    tenant.world.run({ type: "rejectProposal", proposalId: "p1", by: "admin:eve", reason: "It did not rain" });
+    // It stays suspended, which a person decides about.
+    expect(summary(tenant.plan({ sections, markets: [{}] }))).toEqual(["markets.rain drift loosens"]);
+    tenant.world.run({ type: "resumeMarket", marketId: "m1" });
+    expect(tenant.plan({ sections, markets: [{}] }).empty).toBe(true);
+  });
+
+  test("whose file says open again while a proposal waits stay suspended, with a warning that names it", () => {
+    const tenant = new PlannedTenant();
+    const sections = { resolution: "{ approvals: 2 }" };
+    tenant.apply({ sections, markets: [{ state: "suspended" }] });
+    const asked = { proposalId: "p1", by: "admin:ops", request: "{}", evidence: null };
+    tenant.world.run({ type: "voidMarket", marketId: "m1", reason: "r", asked });
+    const plan = tenant.plan({ sections, markets: [{}] });
+    expect([plan.items, plan.warnings]).toEqual([
+      [],
+      ["markets.rain stays suspended while the proposal p1 about it waits"],
+    ]);
+  });
+
   test.each([{ question: "Will it snow?" }, { closeAt: 2e12 }, { kind: "lmsr" as const }])(
     "with changed terms stop the apply, whatever the flags: %j",
     (change) => {

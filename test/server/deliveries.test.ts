@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import Stripe from "stripe";
 import { expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { usd } from "../engine/world.ts";
 import { tenantOfTests } from "./support/during-tests.ts";
 import { WEBHOOK_SECRET } from "./support/harness.ts";
@@ -125,6 +126,33 @@ test("Stripe's events are on record, those too that say nothing of money", async
     { ...row, event: "customer.created", reference: "evt_other", user_id: null, outcome: "no effect" },
   ]);
   expect(await tenant.balance("wallet:usr_s")).toBe(usd(7));
+});
+
+test("operators list what providers sent, newest first, by provider, each with the entry that it caused", async () => {
+  const api = localApi(tenant.services.handlers, { actor: "admin:ops" });
+  const { items } = await api.listInboundWebhooks({});
+  expect(items.map(({ provider, event, outcome }) => [provider, event, outcome])).toEqual([
+    ["stripe", "customer.created", "no effect"],
+    ["stripe", "payment_intent.succeeded", "wallet.credited"],
+    ["kyc:idv", "pending", "kyc.unrecognised"],
+    ["kyc:idv", "passed", "kyc.updated"],
+    ["payments", "statement.ready", "kept"],
+    ["payments", "deposit.pending", "kept"],
+    ["payments", "deposit.completed", "payment.conflict"],
+    ["payments", "deposit.completed", "wallet.credited"],
+    ["payments", "deposit.completed", "no effect"],
+    ["payments", "deposit.completed", "payment.conflict"],
+    ["payments", "deposit.completed", "wallet.credited"],
+  ]);
+  for (const { sequence, outcome, userId } of items) {
+    if (outcome === "no effect" || outcome === "kept") expect(sequence).toBeNull();
+    else expect(await api.getAuditEntry({ seq: sequence ?? 0 })).toMatchObject({ type: outcome, payload: { userId } });
+  }
+  expect(new Set(items.map(({ sequence }) => sequence).filter((each) => each !== null)).size).toBe(7);
+  const first = await api.listInboundWebhooks({ provider: "payments", limit: 3 });
+  const rest = await api.listInboundWebhooks({ provider: "payments", cursor: first.nextCursor ?? "" });
+  expect([...first.items, ...rest.items]).toEqual(items.filter(({ provider }) => provider === "payments"));
+  expect(JSON.stringify(items)).not.toContain("Ada Lovelace");
 });
 
 test("what is refused is not on record, and is judged anew when it comes again", async () => {

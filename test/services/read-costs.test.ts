@@ -17,6 +17,7 @@ const FEW = 600;
 const GROWING = [
   ...["trade", "transfer", "audit", "position", "trader_day", "market_hour", "hedge", "account", "trader"],
   ...["receipt", "payment", "inbound_delivery", "stored_answer", "assessment", "withdrawal"],
+  ...["oracle_tick", "webhook_delivery"],
 ];
 
 let scene: TestTenant;
@@ -85,7 +86,12 @@ async function fill(sql: Sql): Promise<void> {
     select 'w' || lpad(n::text, 6, '0'), 'u' || n, 1, case when n % 50 = 0 then 'pending' else 'approved' end, 1,
            case when n % 50 = 0 then null else 2 end, 1
       from generate_series(0, ${TRADERS - 1}) n;
+    insert into account select 'receivable:u' || n, -5, 1 from generate_series(0, 49) n;
+    insert into webhook_delivery (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at)
+    select 'crm', 'evt_' || n, 1000 + n, 'order.filled', 'delivered', 1, 1, 1 from generate_series(1, ${TRADES}) n;
     insert into assessment select 'a' || n, 'u' || n, '{}', 5, 1 from generate_series(0, ${TRADERS - 1}) n;
+    insert into oracle_tick
+    select 'coinbase', 'BTC-USD', n, '100000', null, n, n, '', '' from generate_series(1, ${TRADES}) n;
     insert into inbound_delivery
     select 'payments', lpad(n::text, 64, '0'), 'deposit.completed', 'tx', 'u', 'wallet.credited', null, 1, ''
       from generate_series(1, ${TRADES}) n`);
@@ -139,6 +145,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["ids by their beginnings", (api) => api.findIds({ kind: "trade", refs: "trd_3007,0123456789" })],
   ["users", (api) => api.listUsers({})],
   ["restricted users", (api) => api.listUsers({ state: "restricted" })],
+  ["users who owe", (api) => api.listUsers({ minOwedUsd: 0.000001 })],
   ["users of a place", (api) => api.listUsers({ jurisdiction: "GB" })],
   ["a market", (api) => api.getMarket({ id: "m1" })],
   ["depth", (api) => api.getMarketDepth({ id: "m1" })],
@@ -147,17 +154,41 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["orders", (api) => api.listOrders({})],
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
   ["an order", (api) => api.getOrder({ id: "trd_3007" })],
+  ["webhooks of providers", (api) => api.listInboundWebhooks({})],
+  [
+    "webhooks of a provider, further pages",
+    async (api) => {
+      const cursor = await next(api.listInboundWebhooks({ provider: "payments", limit: 20 }));
+      return api.listInboundWebhooks({ provider: "payments", cursor, limit: 50 });
+    },
+  ],
   ["the wallet", (api) => api.getWallet({})],
   ["the statement", (api) => api.listStatement({})],
   ["suitability", (api) => api.getSuitability({})],
   ["what a user may do", (api) => api.getEligibility({ marketId: "m1" })],
   ["a user", (api) => api.getUser({ id: "u9" })],
+  ["a user's result", (api) => api.getTradersReport({ userId: "u9" })],
+  ["a user's portfolio", (api) => api.getUserPortfolio({ id: "u9" })],
+  ["a user's statement", (api) => api.listUserStatement({ id: "u9" })],
+  ["holders of a market", (api) => api.listMarketPositions({ id: "m7" })],
+  ["withdrawals of a user", (api) => api.listWithdrawals({ userId: "u9" })],
+  ["pending withdrawals of a user", (api) => api.listWithdrawals({ userId: "u9", status: "pending" })],
+  ["deliveries", (api) => api.listWebhookDeliveries({})],
+  ["deliveries about a user", (api) => api.listWebhookDeliveries({ userId: "u9" })],
   ["withdrawals", (api) => api.listWithdrawals({})],
   ["pending withdrawals", (api) => api.listWithdrawals({ status: "pending" })],
   ["the policy", (api) => api.getPolicy({})],
   ["the live configuration", (api) => api.getConfig({})],
   ["the applies", (api) => api.listApplies({})],
+  [
+    "a rollback's preview, refused after its reads: the scene has no whole document",
+    async (api) => {
+      const { items } = await api.listApplies({ limit: 1 });
+      await expect(api.previewRollback({ seq: items[0]?.seq ?? 0 })).rejects.toMatchObject({ code: "REFUSED" });
+    },
+  ],
   ["an apply", async (api) => api.getApply({ seq: (await api.listApplies({ limit: 1 })).items[0]?.seq ?? 0 })],
+  ["samples of a feed", (api) => api.listFeedSamples({ feed: "pm:btc" })],
   ["prices of feeds", (api) => api.listLatestPrices({ feeds: [{ key: "a:b", sources: [{ use: "c", id: "d" }] }] })],
   ["the audit log", (api) => api.listAudit({})],
   ["the audit log by type", (api) => api.listAudit({ type: "policy.updated" })],
@@ -182,6 +213,7 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       [(api: Api) => api.listTrendingMarkets({}), 5_000],
       [(api: Api) => api.getHedgeExposure({}), 12_000],
       [(api: Api) => api.listRisk({}), 500],
+      [(api: Api) => api.getRiskReport({}), 2000],
     ] as const) {
       const costs = await costOf(read);
       expect(costs.filter(({ scans, table }) => scans > 0 && table !== "hedge")).toEqual([]);

@@ -143,6 +143,11 @@ describe("the reports of a long run", () => {
        group by trader_id`;
     for (const { userId, realizedPnl } of report.traders)
       expect([userId, realizedPnl]).toEqual([userId, usd(realized.find((each) => each.userId === userId)?.micro ?? 0)]);
+    for (const trader of report.traders) {
+      const { traders: own, totals } = await api.getTradersReport({ periodDays, userId: trader.userId });
+      expect(own).toEqual([trader]);
+      expect(totals).toMatchObject({ traders: 1, trades: trader.trades, volume: trader.volume });
+    }
     const funding = await sql`
       select substr(account, 10) as provider, sum(inflow)::float8 / 1e6 as inflows, sum(outflow)::float8 / 1e6 as outflows
         from transfer t join audit a on a.seq = t.seq
@@ -250,6 +255,38 @@ describe("reports of a tenant in which nothing has happened", () => {
     expect(await api.listRisk({})).toEqual([]);
     await scene.sql`insert into account (id, balance_micro, version) values ('pending:ann', 1500000, 1), ('pending:bob', 1, 1)`;
     expect(await api.getFundingReport({})).toMatchObject({ pendingWithdrawals: 1.500001, outflows: 0 });
+    await scene.close();
+  });
+
+  test("the report of risks sums all unsettled markets, by category, and lists those that can cost most", async () => {
+    const scene = await openTestTenant();
+    const made: string[] = [];
+    for (const category of ["crypto", "sports", "crypto", "sports"]) made.push(await scene.market({ category }));
+    const [small = "", large = "", settled = "", halted = ""] = made;
+    await scene.deposit("ann", 500);
+    for (const [id, amount] of [
+      [small, 10],
+      [large, 90],
+      [settled, 50],
+      [halted, 30],
+    ] as const)
+      await scene.api("ann").placeTrade({ marketId: id, selection: { side: "yes" }, amount });
+    await scene.api().settleMarket({ marketId: settled, outcome: "no" });
+    await scene.api().suspendMarket({ id: halted });
+    const risks = await scene.api().listRisk({ status: "unsettled" });
+    const of = (id: string) => risks.find(({ marketId }) => marketId === id);
+    const sum = (...ids: string[]) =>
+      Math.round(ids.reduce((all, id) => all + (of(id)?.maxLiability ?? 0) * 1e6, 0)) / 1e6;
+    expect(await scene.api().getRiskReport({ limit: 2 })).toEqual({
+      markets: 3,
+      maxLiability: sum(small, large, halted),
+      pricedMarkets: 0,
+      byCategory: [
+        { category: "sports", markets: 2, maxLiability: sum(large, halted) },
+        { category: "crypto", markets: 1, maxLiability: sum(small) },
+      ],
+      items: [of(large), of(halted)],
+    });
     await scene.close();
   });
 

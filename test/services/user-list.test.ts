@@ -20,6 +20,7 @@ beforeAll(async () => {
   const marketId = await scene.market();
   await scene.api("usr_ann").placeTrade({ marketId, selection: { side: "yes" }, amount: 40 });
   await scene.api("usr_dora").placeTrade({ marketId, selection: { side: "no" }, amount: 10 });
+  await scene.sql`insert into account values ('receivable:usr_ann', 0, 1), ('receivable:usr_bob', -1, 1), ('receivable:usr_carl', -25000000, 1)`;
 });
 afterAll(() => scene?.close());
 
@@ -56,6 +57,10 @@ test.each<[WireInput<"listUsers">, string[]]>([
   [{ minExposureUsd: 10 }, ["ann", "dora"]],
   [{ minExposureUsd: 0 }, ["ann", "bob", "carl", "dora"]],
   [{ minExposureUsd: 10.000001, minScore: 8 }, ["ann"]],
+  [{ minOwedUsd: 0 }, ["ann", "bob", "carl", "dora"]],
+  [{ minOwedUsd: 0.000001 }, ["bob", "carl"]],
+  [{ minOwedUsd: 25 }, ["carl"]],
+  [{ minOwedUsd: 25.01 }, []],
 ])("the filter %j selects %j", async (filter, users) => {
   expect(await listed(filter)).toEqual(users);
 });
@@ -72,8 +77,21 @@ test("pages of users go on after the last one, and belong to their filter", asyn
     { minScore: 21 },
     { minExposureUsd: -1 },
     { minExposureUsd: 0.0000001 },
+    { minOwedUsd: 0.0000001 },
     { minScore: 1.5 },
     { jurisdiction: "XX" },
   ])
     await expect(scene.api().listUsers(wrong)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+});
+
+test("a search looks at a bounded part of the users, and its next pages at the others", async () => {
+  await scene.sql`
+    insert into trader
+    select 'u' || n, 'unverified', false, null, null, null, null, 1, 1 from generate_series(100001, 200000) n`;
+  const first = await scene.api().listUsers({ q: "DORA" });
+  expect(first.items).toEqual([]);
+  const second = await scene.api().listUsers({ q: "DORA", cursor: first.nextCursor ?? "" });
+  expect(second.items.map(({ userId }) => userId)).toEqual(["usr_dora"]);
+  expect(second.nextCursor).toBeNull();
+  await scene.sql`delete from trader where id like 'u1%'`;
 });

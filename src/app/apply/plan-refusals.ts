@@ -1,4 +1,3 @@
-import { everyPage } from "../../client/pages.ts";
 import { counted } from "../../domain/text.ts";
 import { actorsNeeded } from "../../plan/plan-actors.ts";
 import { type Choices, writesOf, written } from "../../plan/plan-decision.ts";
@@ -10,18 +9,13 @@ import type { PlannedTenant } from "./plan-tenant.ts";
 type Planned = PlannedTenant & { tenant: LiveTenant | undefined };
 
 /** The reasons to refuse an apply that no option and no change of the files resolves: other people have to. */
-export async function refusedForOthers(session: ConfigSession, planned: Planned, choices: Choices): Promise<Refusal[]> {
-  const { plan, tenant } = planned;
-  if (!tenant || plan.empty) return [];
-  return [...(await lackingActors(session, planned, tenant, choices)), ...(await proposed(planned, tenant, choices))];
-}
-
-async function lackingActors(
+export async function refusedForOthers(
   session: ConfigSession,
-  { plan, desired, live }: Planned,
-  { api, actor }: LiveTenant,
+  { plan, desired, live, tenant }: Planned,
   choices: Choices,
 ): Promise<Refusal[]> {
+  if (!tenant || plan.empty) return [];
+  const { api, actor } = tenant;
   const needed = actorsNeeded(written(plan, choices), live);
   if (needed <= 1) return [];
   const input = await inputOf(session, { desired, writes: writesOf(plan, desired, live, choices) });
@@ -36,18 +30,4 @@ async function lackingActors(
   if (agreeing.size >= needed) return [];
   const message = `needs ${counted(needed, "actor")}, and ${agreeing.size} would agree: the others approve the file of pmctl plan --out`;
   return [{ reason: "actors", field: null, flag: null, message }];
-}
-
-/** Markets that an apply would resume although a proposal about them waits. */
-async function proposed({ plan, desired, live }: Planned, { api }: LiveTenant, choices: Choices): Promise<Refusal[]> {
-  const resumed = (writesOf(plan, desired, live, choices).marketStates ?? []).filter(({ to }) => to === "open");
-  if (resumed.length === 0) return [];
-  const waiting = await everyPage((page) => api.listProposals({ status: "pending", ...page }));
-  return resumed.flatMap(({ marketId }): Refusal[] => {
-    const proposal = waiting.find((each) => each.marketId === marketId);
-    const key = live.markets.find(({ id }) => id === marketId)?.key;
-    if (!proposal) return [];
-    const message = `a proposal about it waits: pmctl proposal show ${proposal.proposalId}`;
-    return [{ reason: "proposal", field: `markets.${key}`, flag: null, message }];
-  });
 }

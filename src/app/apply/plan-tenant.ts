@@ -44,20 +44,8 @@ export function fromFiles(
 export function fromHistory(seq: number): Source {
   return async (live, api) => {
     if (!api) throw new Fault("NOT_FOUND", `Nothing was applied yet, so there is no apply ${seq} to go back to`);
-    return desiredByApply(await api.getApply({ seq }), live, await statedSince(seq, api, live));
+    return desiredByApply(await api.getApply({ seq }), live);
   };
-}
-
-/** The sections of the policy that applies after the given entry stated or changed. */
-async function statedSince(seq: number, api: Api, { document }: LiveConfig): Promise<Set<string>> {
-  const names = new Set(Object.keys(document?.policy ?? {}));
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await api.listApplies({ limit: 200, cursor });
-    const later = page.items.filter((each) => each.seq > seq);
-    for (const name of later.flatMap(({ policy }) => policy)) names.add(name);
-    cursor = later.length < page.items.length ? null : page.nextCursor;
-  }
-  return names;
 }
 
 /** Plans against the live state; undefined for a tenant that was never applied. */

@@ -1,4 +1,3 @@
-import { signAnchor } from "../../domain/audit/anchor.ts";
 import type { Fault } from "../../domain/fault.ts";
 import { checkFeeds } from "../../oracle/check.ts";
 import type { OracleContext } from "../../oracle/context.ts";
@@ -7,6 +6,7 @@ import { DeliveryWorker } from "../../outgoing/delivery.ts";
 import { type Repeated, repeat } from "../../services/background/repeat.ts";
 import { startSweeper } from "../../services/background/sweepers.ts";
 import { sweepProposals } from "../../services/proposals/proposals.ts";
+import { anchorsOf } from "../../services/webhooks/read-events.ts";
 import { openOracle, oracleGauges } from "../tenant/tenant-oracle.ts";
 import type { Serving } from "./serving.ts";
 
@@ -73,8 +73,7 @@ export function createDeliveries({ config, secrets, services, leases, metrics, l
     })),
     network: config.network,
     isMine: () => leases.holds("webhooks"),
-    anchorOf: async (entry) =>
-      (await recordWatch.chain.verifiedHead.holds(entry)) ? signAnchor(config.tenant, entry, auditKey) : undefined,
+    anchorOf: anchorsOf({ tenantId: config.tenant, recordWatch, auditKey }),
     onResult: (receiver, result) => {
       metrics.countDelivery(receiver, result);
       if (result === "dead")

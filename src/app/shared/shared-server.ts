@@ -194,7 +194,7 @@ export async function openSharedServer(options: SharedServerOptions): Promise<Sh
       const all = [...tenants.values()];
       for (const { open } of all) open?.front.beginEnd();
       const inFlight = () => all.reduce((sum, tenant) => sum + tenant.inFlight, 0);
-      await finishRequests({ server, connections, inFlight }, listening.close());
+      await finishRequests({ server, connections, inFlight }, Promise.all([listening.close(), ...left]));
       server.close();
       certificates.close();
       report.close();

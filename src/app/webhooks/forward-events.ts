@@ -5,8 +5,14 @@ import type { Api } from "../../contract/operations.ts";
 import type { WebhookEventType } from "../../contract/resources/webhooks.ts";
 import { contentOf } from "../../domain/audit/audit-payloads.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
-import { bodyOf, eventNamesOf, marketOf, type OutgoingEvent, outgoingEventsOf } from "../../outgoing/events.ts";
 import { signMessage } from "../../outgoing/sign.ts";
+import {
+  bodyOf,
+  eventNamesOf,
+  marketOf,
+  type OutgoingEvent,
+  outgoingEventsOf,
+} from "../../services/webhooks/outgoing-events.ts";
 import { type Entry, entriesAfter } from "../audit/walk-log.ts";
 
 export interface ForwardOptions {

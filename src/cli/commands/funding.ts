@@ -11,13 +11,23 @@ import { instantColumn } from "../output/table.ts";
 
 type Withdrawal = WireResult<"approveWithdrawal">;
 
+interface WithdrawalFilter {
+  status?: Withdrawal["status"];
+  user?: string;
+}
+
 export const fundingList = defineList({
   name: "list",
   summary: "list withdrawals, newest first",
   takes: (command) =>
-    command.addOption(new Option("--status <status>", "only this status").choices(["pending", "approved", "rejected"])),
+    command
+      .addOption(new Option("--status <status>", "only this status").choices(["pending", "approved", "rejected"]))
+      .option("--user <id>", "only withdrawals of this user", identifier),
   operation: "listWithdrawals",
-  input: ({ options: { status } }: CommandContext<{ status?: Withdrawal["status"] }>) => ({ status }),
+  input: async ({ options: { status, user } }: CommandContext<WithdrawalFilter>, api) => ({
+    status,
+    userId: user && (await knownUser(user, api)),
+  }),
   columns: [
     { title: "WITHDRAWAL", cell: ({ withdrawalId }) => withdrawalId, whole: true },
     { title: "USER", cell: ({ userId }) => userId },

@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import type { WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { counted } from "../../domain/text.ts";
-import { type Host, withSession } from "../command.ts";
+import { type CommandContext, type Host, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
 import { READS_FILES } from "../errors.ts";
+import { count } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 
@@ -14,6 +15,7 @@ type Sweep = WireResult<"sweepOracle">;
 
 export function register(noun: Command, host: Host): void {
   oracleStatus.register(noun, host);
+  oracleSamples.register(noun, host);
   host.add(
     noun
       .command("feeds")
@@ -102,6 +104,30 @@ const oracleStatus = defineCommand({
         `${counted(held.length, "market")} held, ${longest.marketId} longest: ${longest.reason}, ${longest.detail}. pmctl market show ID says why a market is held, and pmctl market settle ID settles it by hand.`,
       );
   },
+});
+
+/** The prices of all sources, newest first. */
+const oracleSamples = defineCommand({
+  name: "samples",
+  summary: "list the newest prices that servers received for a feed, with the source of each",
+  takes: (command) =>
+    command
+      .argument("<feed>", "the feed, such as pm:btc")
+      .option("--limit <n>", "the most prices of each source (default: 100)", count),
+  operation: "listFeedSamples",
+  input: ({ args: [feed = ""], options: { limit } }: CommandContext<{ limit?: number }>) => ({ feed, limit }),
+  rows: ({ sources }) =>
+    sources
+      .flatMap(({ source, symbol, samples }) => samples.map((sample) => ({ source, symbol, ...sample })))
+      .toSorted((a, b) => (a.observedAt < b.observedAt ? 1 : -1)),
+  columns: [
+    { title: "OBSERVED", cell: ({ observedAt }) => time(observedAt, { seconds: true }) },
+    { title: "SOURCE", cell: ({ source }) => source },
+    { title: "SYMBOL", cell: ({ symbol }) => symbol },
+    { title: "PRICE", cell: ({ price }) => price, align: "right", whole: true },
+    { title: "RECEIVED", cell: ({ receivedAt }) => time(receivedAt, { seconds: true }) },
+  ],
+  empty: "No price is stored: servers ask the sources near the instants that decide markets.",
 });
 
 const feedsView: View<readonly FeedLine[], FeedLine> = {

@@ -3,7 +3,8 @@ import type { WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
 import type { CommandContext, Io } from "../command.ts";
 import { defineCommand, verbs } from "../define-command.ts";
-import { count } from "../input/parsers.ts";
+import { knownUser } from "../input/names.ts";
+import { count, identifier } from "../input/parsers.ts";
 import { cents, usd } from "../output/cells.ts";
 import { type BarLine, barChart, barOf } from "../output/charts.ts";
 
@@ -119,10 +120,13 @@ export const reportDaily = defineCommand({
 
 export const reportTraders = defineCommand({
   name: "traders",
-  summary: "show the hundred traders with the largest volume",
-  takes: period,
+  summary: "show the hundred traders with the largest volume, or one user",
+  takes: (command) => period(command).option("--user <id>", "only this user", identifier),
   operation: "getTradersReport",
-  input: inputOf,
+  input: async (context: CommandContext<ReportOptions & { user?: string }>, api) => ({
+    ...inputOf(context),
+    userId: context.options.user && (await knownUser(context.options.user, api)),
+  }),
   prints: { operation: "getTradersReport", rows: "traders" },
   rows: ({ traders }) => traders,
   columns: [
@@ -175,4 +179,23 @@ export const reportFunding = defineCommand({
     ),
 });
 
-export const register = verbs(reportOverview, reportHouse, reportDaily, reportTraders, reportFunding);
+export const reportRisk = defineCommand({
+  name: "risk",
+  summary: "show what all unsettled markets can cost together, by category",
+  operation: "getRiskReport",
+  prints: { operation: "getRiskReport", rows: "byCategory" },
+  rows: ({ byCategory }) => byCategory,
+  columns: [
+    { title: "CATEGORY", cell: ({ category }) => category },
+    { title: "MARKETS", cell: ({ markets }) => String(markets), align: "right" },
+    { title: "MAX LOSS", cell: ({ maxLiability }) => cents(maxLiability), align: "right" },
+    { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
+  ],
+  empty: "No market is unsettled.",
+  after: ({ markets, maxLiability }, { output }) => {
+    if (holdsRowsOnly(output))
+      output.note(`${counted(markets, "unsettled market")} can cost ${usd(maxLiability)} at most.`);
+  },
+});
+
+export const register = verbs(reportOverview, reportHouse, reportDaily, reportTraders, reportFunding, reportRisk);

@@ -21,6 +21,9 @@ const theUser = (command: Command) => command.argument("<id>", "the user", ident
 /** Reads as the user whom the line names. The tenant must have seen that user. */
 const asTheUser = { onBehalfOf: (_: object, [id]: readonly string[]) => id, ofKnownUser: true } as const;
 
+/** The user whom the line names. */
+const ofTheUser = async ({ args: [id = ""] }: CommandContext<object>, api: Api) => ({ id: await knownUser(id, api) });
+
 type User = WireResult<"listUsers">["items"][number];
 
 interface UserFilter {
@@ -30,11 +33,12 @@ interface UserFilter {
   maxScore?: number;
   jurisdiction?: string;
   minExposure?: number;
+  minOwed?: number;
 }
 
 const userList = defineList({
   name: "list",
-  summary: "list users, filtered by status, jurisdiction, score or exposure",
+  summary: "list users, filtered by status, jurisdiction, score, exposure or debt",
   takes: (command) =>
     command
       .option("--q <text>", "only ids with this text", identifier)
@@ -42,11 +46,13 @@ const userList = defineList({
       .option("--min-score <n>", "only users with at least this suitability score", wholeNumber)
       .option("--max-score <n>", "only users with at most this suitability score", wholeNumber)
       .option("--jurisdiction <code>", "only users of this jurisdiction, such as GB", identifier)
-      .option("--min-exposure <usd>", "only users whose open positions cost at least this", decimal),
+      .option("--min-exposure <usd>", "only users whose open positions cost at least this", decimal)
+      .option("--min-owed <usd>", "only users who owe at least this, such as 0.01", decimal),
   operation: "listUsers",
   input: ({ options }: CommandContext<UserFilter>) => {
-    const { q, state, minScore, maxScore, jurisdiction, minExposure: minExposureUsd } = options;
-    return { q, state, minScore, maxScore, jurisdiction, minExposureUsd };
+    const { minExposure: minExposureUsd, minOwed: minOwedUsd } = options;
+    const { q, state, minScore, maxScore, jurisdiction } = options;
+    return { q, state, minScore, maxScore, jurisdiction, minExposureUsd, minOwedUsd };
   },
   columns: [
     { title: "USER", cell: ({ userId }) => userId, whole: true },
@@ -60,6 +66,7 @@ const userList = defineList({
     },
     { title: "BALANCE", cell: ({ balanceUsd }) => cents(balanceUsd), align: "right" },
     { title: "EXPOSURE", cell: ({ exposureUsd }) => cents(exposureUsd), align: "right" },
+    { title: "OWED", cell: ({ owedUsd }) => cents(owedUsd), align: "right", optional: true },
     instantColumn("SINCE", ({ createdAt }: User) => createdAt, { whole: true, optional: true }),
   ],
   empty: "No user matches.",
@@ -95,8 +102,8 @@ const userStatement = defineList({
   name: "statement",
   summary: "list what went into a user's wallet and out of it, newest first",
   takes: theUser,
-  operation: "listStatement",
-  ...asTheUser,
+  operation: "listUserStatement",
+  input: ofTheUser,
   columns: [
     { title: "TIME", cell: ({ ts }) => time(ts, { seconds: true }), whole: true },
     { title: "WHAT", cell: ({ type }) => type, whole: true },
@@ -116,8 +123,8 @@ export const userPortfolio = defineCommand({
   name: "portfolio",
   summary: "show a user's standing, money, positions and latest settlements",
   takes: theUser,
-  operation: "getPortfolio",
-  ...asTheUser,
+  operation: "getUserPortfolio",
+  input: ofTheUser,
   fields: ({ state, suitability, wallet, positions, sellValueUsd, settlements }) => [
     ["state", state],
     ["suitability", suitability.score === undefined ? "-" : String(suitability.score)],
@@ -158,7 +165,7 @@ export const userShow = defineCommand({
   summary: "show a user's state and money",
   takes: theUser,
   operation: "getUser",
-  input: async ({ args: [id = ""] }, api) => ({ id: await knownUser(id, api) }),
+  input: ofTheUser,
   fields: (user) => [
     ["user", user.userId],
     ["state", user.state === "restricted" ? `restricted (identity: ${user.kyc})` : user.state],

@@ -1,4 +1,5 @@
 import type { ConfigSession } from "../../app/tenant/config-session.ts";
+import { impactLines } from "../../client/impact-lines.ts";
 import { ConfigError, type DiagnosticCode, type Path } from "../../config/config-error.ts";
 import type { Json } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
@@ -173,7 +174,6 @@ const REFUSED: Record<Refusal["reason"], string> = {
   freeze: "the tenant is frozen",
   approval: "needs a person's yes",
   actors: "needs other actors",
-  proposal: "a proposal about it waits",
 };
 
 /** One line for each reason to refuse, with the option that accepts it. */
@@ -223,19 +223,7 @@ function moneyLines({ money }: Pick<ShownPlan, "money">): string[] {
       `${counted(newMarkets.count, "new market")}: the house loses at most ${usd(newMarkets.worstCaseLossUsd)} USD; the treasury holds ${usd(treasury.nowUsd + treasury.addedUsd)} USD and keeps ${usd(treasury.afterUsd)} USD${short}`,
     );
   }
-  for (const { rule, refused, admittedUsers, note } of trades?.rules ?? []) {
-    const effects = [
-      ...(refused.trades > 0
-        ? [
-            `${counted(refused.trades, "trade")} of the last ${counted(trades?.days ?? 0, "day")} (${usd(refused.usd)} USD) would have been refused`,
-          ]
-        : []),
-      ...(admittedUsers ? [`${counted(admittedUsers, "more user")} may trade`] : []),
-    ];
-    lines.push(`${rule}: ${effects.length === 0 ? note : `${effects.join(", ")} (${note})`}`);
-  }
-  if (trades && !trades.complete)
-    lines.push(`Only the latest ${counted(trades.examined, "trade was", "trades were")} looked at.`);
+  if (trades) lines.push(...impactLines(trades, (amount) => `${usd(amount)} USD`));
   return lines;
 }
 

@@ -3,10 +3,10 @@ import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MARKET_KINDS } from "../../domain/market/market-makers.ts";
 import { type CommandContext, type Globals, type Host, withSession } from "../command.ts";
-import { defineCommand, verbs } from "../define-command.ts";
+import { defineCommand, defineList, verbs } from "../define-command.ts";
 import { ASKS_TENANT, NOT_CONFIRMED } from "../errors.ts";
 import { dollars, identifier, jsonObject, sharePrice, timeAhead } from "../input/parsers.ts";
-import { cents, instant, orDash, outcomeText, outcomeWords, price, time, usd } from "../output/cells.ts";
+import { cents, instant, orDash, outcomeText, outcomeWords, price, shares, time, usd } from "../output/cells.ts";
 import { areaChart, barOf, sparkline } from "../output/charts.ts";
 import { nestedField } from "../output/nested.ts";
 import type { Field } from "../output/table.ts";
@@ -222,6 +222,24 @@ export const marketDepth = defineCommand({
   empty: "Nothing is on offer: the market takes no trades.",
 });
 
+const marketPositions = defineList({
+  ...marketArgument("positions"),
+  name: "positions",
+  summary: "list who holds shares of a market, the largest position first",
+  operation: "listMarketPositions",
+  columns: [
+    { title: "USER", cell: ({ userId }) => userId, whole: true },
+    { title: "YES", cell: ({ yesShares }) => shares(yesShares), align: "right" },
+    { title: "COST", cell: ({ yesCost }) => usd(yesCost), align: "right", optional: true },
+    { title: "NO", cell: ({ noShares }) => shares(noShares), align: "right" },
+    { title: "COST", cell: ({ noCost }) => usd(noCost), align: "right", optional: true },
+    { title: "VALUE", cell: ({ value }) => usd(value), align: "right" },
+    { title: "IF YES", cell: ({ yesPayout }) => usd(yesPayout), align: "right", optional: true },
+    { title: "IF NO", cell: ({ noPayout }) => usd(noPayout), align: "right", optional: true },
+  ],
+  empty: "No user holds shares of the market.",
+});
+
 export const marketTrending = defineCommand({
   name: "trending",
   summary: "list the 20 open markets with the largest 24-hour volume",
@@ -242,6 +260,7 @@ export const register = verbs(
   marketShow,
   marketHistory,
   marketDepth,
+  marketPositions,
   marketTrending,
   marketCreate,
   marketSuspend,

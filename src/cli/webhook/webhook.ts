@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";
-import { wholeId } from "../input/names.ts";
+import { knownUser, wholeId } from "../input/names.ts";
 import { identifier } from "../input/parsers.ts";
 import { orDash, time } from "../output/cells.ts";
 import { type Column, instantColumn } from "../output/table.ts";
@@ -28,6 +28,25 @@ function answerText(answer: Delivery["lastAnswer"]): string {
   if (answer === null) return "-";
   return answer.status === null ? answer.excerpt : `${answer.status} ${answer.excerpt}`.trim();
 }
+
+export const webhookInbound = defineList({
+  name: "inbound",
+  summary: "list the webhooks of providers, newest first: what they reported, of whom, and what came of it",
+  takes: (command) =>
+    command.option("--provider <provider>", "only payments, stripe, or kyc: and the provider's name", identifier),
+  operation: "listInboundWebhooks",
+  input: ({ options: { provider } }: CommandContext<{ provider?: string }>) => ({ provider }),
+  columns: [
+    { title: "RECEIVED", cell: ({ receivedAt }) => time(receivedAt, { seconds: true }) },
+    { title: "PROVIDER", cell: ({ provider }) => provider },
+    { title: "EVENT", cell: ({ event }) => event },
+    { title: "REFERENCE", cell: ({ reference }) => orDash(reference) },
+    { title: "USER", cell: ({ userId }) => orDash(userId) },
+    { title: "OUTCOME", cell: ({ outcome }) => outcome },
+    { title: "ENTRY", cell: ({ sequence }) => (sequence === null ? "-" : String(sequence)), align: "right" },
+  ],
+  empty: "No provider has sent a webhook.",
+});
 
 export const webhookReceivers = defineCommand({
   name: "receivers",
@@ -63,6 +82,7 @@ function stateOf({ enabled, disabledAt }: Receiver): string {
 interface DeliveryFilter {
   receiver?: string;
   status?: Delivery["status"];
+  user?: string;
 }
 
 export const webhookDeliveries = defineList({
@@ -71,11 +91,53 @@ export const webhookDeliveries = defineList({
   takes: (command) =>
     command
       .option("--receiver <name>", "only to this receiver", identifier)
-      .addOption(new Option("--status <status>", "only this status").choices(["pending", "delivered", "dead"])),
+      .addOption(new Option("--status <status>", "only this status").choices(["pending", "delivered", "dead"]))
+      .option("--user <id>", "only events of this user's trades, payments and identity checks", identifier),
   operation: "listWebhookDeliveries",
-  input: ({ options: { receiver, status } }: CommandContext<DeliveryFilter>) => ({ receiver, status }),
+  input: async ({ options: { receiver, status, user } }: CommandContext<DeliveryFilter>, api) => ({
+    receiver,
+    status,
+    userId: user && (await knownUser(user, api)),
+  }),
   ...deliveries,
 });
+
+/** One delivery with the body that its receiver gets. */
+export const webhookDelivery = defineCommand({
+  name: "delivery",
+  summary: "show a delivery: the exact body that its receiver gets, its attempts and the last answer",
+  takes: (command) =>
+    command.argument("<id>", "id of a delivery: an event's id or its prefix, a dot, and the receiver", identifier),
+  operation: "getWebhookDelivery",
+  input: async ({ args: [id = ""] }, api) => ({ id: await wholeDeliveryId(id, api) }),
+  fields: ({ deliveryId, type, status, attempts, lastAnswer, nextAttemptAt, body }) => [
+    ["delivery", deliveryId],
+    ["event", type],
+    ["status", status],
+    ["tries", String(attempts)],
+    ["last answer", answerText(lastAnswer)],
+    ["next attempt", nextAttemptAt === null ? "-" : time(nextAttemptAt, { seconds: true })],
+    ["body", orDash(body)],
+  ],
+});
+
+export const webhookTest = defineCommand({
+  name: "test",
+  summary: "send a receiver the event webhook.test, as every other event: webhook deliveries shows what came of it",
+  takes: (command) => command.argument("<receiver>", "the receiver's name in the tenant file", identifier),
+  operation: "testWebhookReceiver",
+  input: ({ args: [name = ""] }) => ({ name }),
+  fields: ({ receiver, sequence }) => [
+    ["receiver", receiver],
+    ["entry", String(sequence)],
+  ],
+});
+
+/** In a delivery's id the receiver's name follows a dot. */
+async function wholeDeliveryId(id: string, api: Api): Promise<string> {
+  const [event = "", ...receiver] = id.split(".");
+  return [(await wholeId(["delivery"], event, api)) ?? event, ...receiver].join(".");
+}
 
 export const webhookReplay = {
   register: (noun: Command, host: Host) =>
@@ -91,11 +153,9 @@ export const webhookReplay = {
         withSession(options, io, (session) => webhookReplay.run({ id }, session.api(), io)),
     ),
 
-  /** Queues the event, and a running server sends it. In a delivery's id the receiver's name follows a dot. */
+  /** Queues the event, and a running server sends it. */
   async run({ id }: { id: string }, api: Api, { output }: Io): Promise<void> {
-    const [event = "", ...receiver] = id.split(".");
-    const whole = (await wholeId(["delivery"], event, api)) ?? event;
-    const { replayed } = await api.replayWebhook({ id: [whole, ...receiver].join(".") });
+    const { replayed } = await api.replayWebhook({ id: await wholeDeliveryId(id, api) });
     await output.print<readonly Delivery[], Delivery>(replayed, { kind: "list", rows: (all) => all, ...deliveries });
   },
 };
@@ -105,8 +165,11 @@ export const register = verbs(
   webhookSign,
   webhookVerify,
   webhookDeliveries,
+  webhookDelivery,
+  webhookInbound,
   webhookReplay,
   webhookReceivers,
   webhookEnable,
+  webhookTest,
   webhookListen,
 );

@@ -13,7 +13,7 @@ const OutboundWebhook = z.strictObject({
     examples: ["https://crm.acme.example/hook"],
   }),
   events: z
-    .array(z.enum(webhookEventTypes))
+    .array(z.enum(webhookEventTypes).exclude(["webhook.test"]))
     .min(1)
     .meta({ description: "The events to deliver.", examples: [["order.filled", "market.settled"]] }),
   secret: SecretReference.describe("Reference to the signing secret: whsec_ and base64, or any text."),

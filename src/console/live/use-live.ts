@@ -74,8 +74,11 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
       void once(api);
     };
     void once(api);
+    let wasLost = changes.isLost;
     const again = (): void => {
-      redraw(undefined);
+      // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
+      if (changes.isLost !== wasLost) redraw(undefined);
+      wasLost = changes.isLost;
       isWanted = true;
       if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
     };

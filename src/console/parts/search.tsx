@@ -3,17 +3,21 @@ import { addressOf, go } from "../router.ts";
 
 const PAUSE_MS = 250;
 
-/** The search of a list, or a filter by typed text; what is typed goes into the address as `name`, and the cursor goes. */
+/**
+ * The search of a list, or a filter by typed text; what is typed goes into the address as `name`, and the list's cursor goes.
+ */
 export function Search({
   path,
   query,
   name = "q",
   label = "Search",
+  cursor = "cursor",
 }: {
   path: string;
   query: URLSearchParams;
   name?: string;
   label?: string;
+  cursor?: string;
 }) {
   const stated = query.get(name) ?? "";
   const [text, setText] = useState(stated);
@@ -29,10 +33,10 @@ export function Search({
     const timer = setTimeout(() => {
       told.current = text;
       const others = Object.fromEntries(query);
-      go(addressOf(path, { ...others, cursor: undefined, [name]: text }), { replace: true });
+      go(addressOf(path, { ...others, [cursor]: undefined, [name]: text }), { replace: true });
     }, PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [text, path, name, query.toString()]);
+  }, [text, path, name, cursor, query.toString()]);
   return (
     <input
       type="search"

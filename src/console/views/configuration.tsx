@@ -31,6 +31,7 @@ export function ConfigurationView({ query }: ViewProps) {
         <>
           <Standing of={config} />
           <h2>Fields</h2>
+          <p>The server does not have your files: File is what the last apply stated.</p>
           <Fields of={config} />
           <h2>Applies</h2>
           <Applies of={applies.items} />
@@ -80,7 +81,8 @@ function Fields({ of }: { of: WireResult<"getConfig"> }) {
           cell: ({ changed }) =>
             changed && (
               <>
-                <bdi>{changed.actor}</bdi>, <Time at={changed.ts} /> <EntryLink seq={changed.seq} />
+                <bdi>{changed.actor}</bdi>, <Time at={changed.ts} /> <EntryLink seq={changed.seq} />{" "}
+                <bdi>{changed.reason}</bdi>
               </>
             ),
         },

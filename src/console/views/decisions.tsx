@@ -8,8 +8,15 @@ import { Action, type ActionOf } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Time } from "../parts/time.tsx";
 import { option, pmctl } from "../terminal-line.ts";
+import { type Planned, PlannedChanges, readProposed } from "./configuration/planned.tsx";
 
 export type Proposal = WireResult<"getProposal">;
+
+interface Shown {
+  proposal: Proposal;
+  /** Of the policy. */
+  planned: Planned | undefined;
+}
 
 /** The buttons that decide a pending proposal. */
 export function Decisions({ of: proposal }: { of: Proposal }) {
@@ -21,12 +28,20 @@ export function Decisions({ of: proposal }: { of: Proposal }) {
     verb: "approve" | "reject" | "execute",
     run: (api: Api, reason: string) => Promise<unknown>,
     afterwards: string,
-  ): ActionOf<Proposal> => ({
+  ): ActionOf<Shown> => ({
     label,
     thing: work,
     scope: PROPOSAL_SCOPES[kind],
-    preview: (api) => api.getProposal({ id }),
-    explain: (shown = proposal) => <Standing of={shown} />,
+    preview: async (api) => {
+      const shown = await api.getProposal({ id });
+      return { proposal: shown, planned: await readProposed(api, shown) };
+    },
+    explain: ({ proposal: shown, planned } = { proposal, planned: undefined }) => (
+      <>
+        <Standing of={shown} />
+        {planned && <PlannedChanges of={planned} empty="Nothing differs from what is live." />}
+      </>
+    ),
     run: (api, _shown, _values, reason) => run(api, reason),
     line: (_values, reason) => pmctl(tenant, "proposal", verb, id, ...option("reason", reason)),
     done: (result) => {

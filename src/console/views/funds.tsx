@@ -4,7 +4,7 @@ import { useLive } from "../live/use-live.ts";
 import { Download } from "../parts/download.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Pager } from "../parts/pager.tsx";
-import { Filter } from "../parts/search.tsx";
+import { Filter, Search } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { Section, View } from "../parts/view.tsx";
@@ -36,24 +36,26 @@ export function FundsView({ query: given }: ViewProps) {
   const query = new URLSearchParams({ status: PENDING, ...Object.fromEntries(given) });
   const stated = query.get("status") ?? PENDING;
   const status = (stated === "all" ? undefined : stated) as WireInput<"listWithdrawals">["status"];
-  const cursor = query.get("cursor") ?? undefined;
-  const live = useLive(
-    async (api) => {
-      const [{ items, nextCursor }, proposals] = await Promise.all([
-        api.listWithdrawals({ status, cursor, limit: ROWS }),
-        waitingApprovals(api),
-      ]);
-      return { items, nextCursor, proposals };
-    },
-    `${stated} ${cursor ?? ""}`,
-  );
+  const [cursor, userId] = ["cursor", "user"].map((name) => query.get(name) || undefined);
+  const live = useLive(async (api) => {
+    const [{ items, nextCursor }, proposals] = await Promise.all([
+      api.listWithdrawals({ status, userId, cursor, limit: ROWS }),
+      waitingApprovals(api),
+    ]);
+    return { items, nextCursor, proposals };
+  }, query.toString());
   const at = { path: PATH, query };
   return (
     <View
       name="Funds"
       live={live}
-      line={pmctl(tenant, "funding", "list", ...option("status", status))}
-      tools={<Filter {...at} label="Withdrawals" name="status" options={STATUSES} />}
+      line={pmctl(tenant, "funding", "list", ...option("status", status), ...option("user", userId))}
+      tools={
+        <>
+          <Filter {...at} label="Withdrawals" name="status" options={STATUSES} />
+          <Search {...at} label="Trader" name="user" />
+        </>
+      }
     >
       {({ items, nextCursor, proposals }) => (
         <>
@@ -63,7 +65,7 @@ export function FundsView({ query: given }: ViewProps) {
             <Download
               file="withdrawals"
               columns={["withdrawalId", "userId", "amount", "status", "createdAt"]}
-              read={(api, page) => api.listWithdrawals({ status, ...page })}
+              read={(api, page) => api.listWithdrawals({ status, userId, ...page })}
             />
           )}
           <Sums {...at} />
@@ -117,7 +119,7 @@ function Sums(at: { path: string; query: URLSearchParams }) {
           </>
         )}
       </Section>
-      {live.value && <Receivables owedUsd={live.value.owedUsd} />}
+      <Receivables />
     </>
   );
 }

@@ -1,30 +1,37 @@
 import type { WireResult } from "../../contract/operations.ts";
-import { useDesk } from "../desk.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
 import { Action, type ActionOf } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
-import { MarketLink } from "../parts/links.tsx";
+import { EntryLink, MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
-import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
 import { Feeds } from "./oracle/feeds.tsx";
+import { Samples } from "./oracle/samples.tsx";
 
 const NEXT = 20;
+/** Sweeps and prices leave no entry in the log that says when to read again. */
+const BEAT_MS = 2000;
 
 /** What settles markets by itself: what it left to people, its feeds, what comes next, and what it decided. */
-export function OracleView() {
+export function OracleView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
-  const live = useLive(async (api) => {
-    const [status, feeds, held, { items: next }] = await Promise.all([
-      api.getOracleStatus({}),
-      api.listFeeds({}),
-      api.listHeldMarkets({}),
-      api.listMarkets({ limit: NEXT }),
-    ]);
-    return { status, feeds, held, next };
-  }, "");
+  const feed = query.get("feed") || undefined;
+  const live = useLive(
+    async (api) => {
+      const [status, feeds, held, { items: next }] = await Promise.all([
+        api.getOracleStatus({}),
+        api.listFeeds({}),
+        api.listHeldMarkets({}),
+        api.listMarkets({ limit: NEXT }),
+      ]);
+      return { status, feeds, held, next };
+    },
+    "",
+    BEAT_MS,
+  );
   return (
     <View name="Oracle" live={live} line={pmctl(tenant, "oracle", "status")} tools={<Action of={sweepOf(tenant)} />}>
       {({ status, feeds, held, next }) => (
@@ -50,6 +57,7 @@ export function OracleView() {
               { title: "Since", cell: ({ heldAt }) => <Time at={heldAt} /> },
             ]}
           />
+          {feed && <Samples key={feed} feed={feed} />}
           <h2>Feeds</h2>
           <Feeds of={feeds} />
           <h2>Next to close</h2>
@@ -86,10 +94,10 @@ function Resolutions({ of }: { of: WireResult<"getOracleStatus">["recentResoluti
         { title: "Strike", isNumber: true, cell: ({ strikes }) => strikes.join(" to ") },
         {
           title: "Evidence",
-          cell: ({ marketId, ref }) => (
-            <a href={addressOf("/record", { type: "oracle.resolved", market: marketId })} dir="auto">
-              {ref}
-            </a>
+          cell: ({ ref, sequence }) => (
+            <>
+              <bdi>{ref}</bdi> <EntryLink seq={sequence} />
+            </>
           ),
         },
       ]}

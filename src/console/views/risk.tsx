@@ -14,21 +14,21 @@ import { pmctl } from "../terminal-line.ts";
 import { Categories, Symbols } from "./risk/groups.tsx";
 import { lossIf, risksBySymbol, type Supposed, supposedAt, worstCase } from "./risk/what-if.ts";
 
-type Risks = WireResult<"listRisk">;
+type Report = WireResult<"getRiskReport">;
 
-/** So many rows are drawn; the sums count every market. */
+/** So many markets are read, and so many with a symbol; the sums count every market. */
 const DRAWN = 200;
 
 /** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
 export function RiskView() {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
-    const [risks, { hedgeBook }, { treasuryUsd }] = await Promise.all([
-      api.listRisk({ status: "unsettled" }),
+    const [report, { hedgeBook }, { treasuryUsd }] = await Promise.all([
+      api.getRiskReport({ limit: DRAWN }),
       api.getHedgeExposure({}),
       api.getConfig({}),
     ]);
-    return { risks: risks.toSorted((one, other) => other.maxLiability - one.maxLiability), hedgeBook, treasuryUsd };
+    return { report, hedgeBook, treasuryUsd };
   }, "");
   const [chosen, setChosen] = useState<Supposed>({});
   const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
@@ -36,7 +36,7 @@ export function RiskView() {
     const { [marketId]: _, ...others } = chosen;
     setChosen(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
   };
-  const symbols = useMemo(() => risksBySymbol(live.value?.risks ?? []), [live.value]);
+  const symbols = useMemo(() => risksBySymbol(live.value?.report.items ?? []), [live.value]);
   const atPrices = symbols.map(({ feed, risks }) => {
     const price = parseDecimal(prices[feed] ?? "");
     return price ? supposedAt(risks, price) : {};
@@ -45,22 +45,19 @@ export function RiskView() {
   const supposed: Supposed = Object.assign({}, ...atPrices, chosen);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
-      {({ risks, hedgeBook, treasuryUsd }) => (
+      {({ report, hedgeBook, treasuryUsd }) => (
         <>
-          <Sums of={risks} supposed={supposed} treasuryUsd={treasuryUsd} />
+          <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
           <h2>By symbol</h2>
+          <Part of={report.pricedMarkets} drawn={DRAWN} />
           <Symbols of={symbols} prices={prices} onSuppose={(feed, price) => setPrices({ ...prices, [feed]: price })} />
           <h2>By category</h2>
-          <Categories of={risks} />
+          <Categories of={report.byCategory} />
           <h2>By market</h2>
-          {risks.length > DRAWN && (
-            <p>
-              The {DRAWN} of {counted(risks.length, "market")} in which the house can lose most:
-            </p>
-          )}
+          <Part of={report.markets} drawn={DRAWN} />
           <Table
             name="Risks"
-            rows={risks.slice(0, DRAWN)}
+            rows={report.items.slice(0, DRAWN)}
             id={({ marketId }) => marketId}
             empty="No market is unsettled, so the house can lose nothing."
             columns={[
@@ -106,13 +103,23 @@ export function RiskView() {
   );
 }
 
-function Sums({ of: risks, supposed, treasuryUsd }: { of: Risks; supposed: Supposed; treasuryUsd: number }) {
-  const { worst, supposed: loss, rest } = worstCase(risks, supposed);
+/** Says that only some markets are drawn. */
+function Part({ of: markets, drawn }: { of: number; drawn: number }) {
+  if (markets <= drawn) return null;
+  return (
+    <p>
+      The {drawn} of {counted(markets, "market")} in which the house can lose most:
+    </p>
+  );
+}
+
+function Sums({ of, supposed, treasuryUsd }: { of: Report; supposed: Supposed; treasuryUsd: number }) {
+  const { worst, supposed: loss, rest } = worstCase(of.items, supposed, of.maxLiability);
   const isSupposing = Object.keys(supposed).length > 0;
   return (
     <Facts
       of={[
-        ["Unsettled markets", count(risks.length)],
+        ["Unsettled markets", count(of.markets)],
         ["The house can lose at most", <Usd key="worst" of={worst} />],
         ["In the treasury", <Usd key="treasury" of={treasuryUsd} />],
         ["Worst case of the treasury", shareOf(worst, treasuryUsd)],

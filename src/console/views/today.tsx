@@ -1,4 +1,4 @@
-import { compareItems, type InboxItem } from "../../client/inbox/item.ts";
+import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/item.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { item } from "../../client/inbox/waiting.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
@@ -20,11 +20,16 @@ import { Decisions, type Proposal } from "./decisions.tsx";
 
 const WITHIN_MS = 14 * DAY_MS;
 
-interface Day {
-  items: InboxItem[];
-  proposals: readonly Proposal[];
+const { chain, ledger, ...QUICK } = QUESTIONS;
+
+interface Answers {
+  items: readonly Waiting[];
   /** Questions that could not be asked, with the reasons. */
-  unasked: string[];
+  unasked: readonly string[];
+}
+
+interface Day extends Answers {
+  proposals: readonly Proposal[];
 }
 
 /** Everything that waits for a person, most urgent first. */
@@ -32,44 +37,23 @@ export function TodayView() {
   const { session } = useDesk();
   const { tenant } = session;
   const live = useLive((api) => readDay(api, tenant), "");
+  // A server that began just now checks a long log for minutes, which the rest does not wait for.
+  const checks = useLive(
+    async (api) => readAnswers([chain, ledger], { api, config: await api.getConfig({}) }, tenant),
+    "",
+  );
+  const { value: checked, refused } = checks;
   return (
     <View name="Today" live={live} line={`pmctl inbox ${tenant}`}>
-      {({ items, proposals, unasked }) => (
+      {({ proposals, ...day }) => (
         <>
-          {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
-          {items.length > 0 && <p>{counted(items.length, "item")}, most urgent first.</p>}
-          <Table
-            name="Waiting"
-            rows={items}
-            id={({ id }) => id}
-            kind={({ kind }) => kind}
-            empty="Nothing waits for a person. Look at Overview for how the markets do."
-            columns={[
-              {
-                title: "What",
-                cell: ({ title, severity, ...each }) => (
-                  <>
-                    {severity !== "info" && (
-                      <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>
-                    )}
-                    <a href={placeOf(each, proposals)} dir="auto">
-                      {title}
-                    </a>
-                  </>
-                ),
-              },
-              { title: "Amount", isNumber: true, cell: ({ amountUsd }) => <Usd of={amountUsd} /> },
-              { title: "Due", cell: ({ dueAt }) => <Time at={dueAt} /> },
-              { title: "Since", cell: ({ since }) => <Time at={since} /> },
-              {
-                title: "Decide",
-                cell: ({ id }) =>
-                  proposals
-                    .filter(({ proposalId }) => proposalId === id)
-                    .map((each) => <Decisions key={id} of={each} />),
-              },
-              { title: "In the terminal", cell: ({ commands: [first] }) => first && <Terminal line={first} /> },
-            ]}
+          {!checked && (
+            <p class="soft">The audit log and the ledger: {refused?.message ?? "they are still being checked"}.</p>
+          )}
+          <Waits
+            items={[...day.items, ...(checked?.items ?? [])].map((each) => ({ tenant, ...each })).sort(compareItems)}
+            unasked={[...day.unasked, ...(checked?.unasked ?? [])]}
+            proposals={proposals}
           />
         </>
       )}
@@ -77,18 +61,65 @@ export function TodayView() {
   );
 }
 
-/** Asks every question that the key may ask; one that fails does not hide the others. */
+function Waits({ items, unasked, proposals }: Omit<Day, "items"> & { items: readonly InboxItem[] }) {
+  return (
+    <>
+      {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
+      {items.length > 0 && <p>{counted(items.length, "item")}, most urgent first.</p>}
+      <Table
+        name="Waiting"
+        rows={items}
+        id={({ id }) => id}
+        kind={({ kind }) => kind}
+        empty="Nothing waits for a person. Look at Overview for how the markets do."
+        columns={[
+          {
+            title: "What",
+            cell: ({ title, severity, ...each }) => (
+              <>
+                {severity !== "info" && <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>}
+                <a href={placeOf(each, proposals)} dir="auto">
+                  {title}
+                </a>
+              </>
+            ),
+          },
+          { title: "Amount", isNumber: true, cell: ({ amountUsd }) => <Usd of={amountUsd} /> },
+          { title: "Due", cell: ({ dueAt }) => <Time at={dueAt} /> },
+          { title: "Since", cell: ({ since }) => <Time at={since} /> },
+          {
+            title: "Decide",
+            cell: ({ id }) =>
+              proposals.filter(({ proposalId }) => proposalId === id).map((each) => <Decisions key={id} of={each} />),
+          },
+          { title: "In the terminal", cell: ({ commands: [first] }) => first && <Terminal line={first} /> },
+        ]}
+      />
+    </>
+  );
+}
+
 async function readDay(api: Api, tenant: string): Promise<Day> {
-  const now = wallClockMs();
-  const scope = { tenant, now, until: now + WITHIN_MS };
   const [config, { items: proposals }] = await Promise.all([
     api.getConfig({}),
     api.listProposals({ status: "pending", limit: 200 }),
   ]);
+  const { items, unasked } = await readAnswers(Object.values(QUICK), { api, config }, tenant);
+  return { proposals, items: [...items, ...waitingDrift(tenant, config)], unasked };
+}
+
+/** Asks every question that the key may ask; one that fails does not hide the others. */
+async function readAnswers(
+  questions: readonly Question[],
+  live: { api: Api; config: WireResult<"getConfig"> },
+  tenant: string,
+): Promise<Answers> {
+  const now = wallClockMs();
+  const scope = { tenant, now, until: now + WITHIN_MS };
   const answers = await Promise.all(
-    Object.values(QUESTIONS).map(async ({ kinds, ask }: Question) => {
+    questions.map(async ({ kinds, ask }) => {
       try {
-        return await ask({ api, config }, scope);
+        return await ask(live, scope);
       } catch (error) {
         // Without an answer to any of them the view keeps what it showed.
         if (error instanceof Refused && error.code !== "SCOPE_REQUIRED") throw error;
@@ -96,10 +127,8 @@ async function readDay(api: Api, tenant: string): Promise<Day> {
       }
     }),
   );
-  const found = answers.flatMap((each) => (typeof each === "string" ? [] : each)).concat(waitingDrift(tenant, config));
   return {
-    proposals,
-    items: found.map((each) => ({ tenant, ...each })).toSorted(compareItems),
+    items: answers.flatMap((each) => (typeof each === "string" ? [] : each)),
     unasked: answers.filter((each) => typeof each === "string"),
   };
 }

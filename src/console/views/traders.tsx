@@ -1,3 +1,4 @@
+import { readPages } from "../../client/pages.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
@@ -26,21 +27,38 @@ const LOOKS: Readonly<Record<State, "good" | "warn" | "bad" | "">> = {
 };
 const STATES = ["", ...Object.keys(LOOKS)].map((state) => [state, capital(state) || "All"] as const);
 
+const DEBTS = [
+  ["", "All"],
+  ["yes", "Owing"],
+] as const;
+
+/** The smallest amount of the ledger. */
+export const LEAST_DEBT_USD = 0.000001;
+
 /** Every user of the tenant by id, with standing and money. */
 export function TradersView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
-  const [q, state, cursor] = ["q", "state", "cursor"].map((name) => query.get(name) || undefined);
-  const filter = { q, state: state as State | undefined };
-  const live = useLive((api) => api.listUsers({ ...filter, cursor, limit: ROWS }), query.toString());
+  const [q, state, owing, cursor] = ["q", "state", "owing", "cursor"].map((name) => query.get(name) || undefined);
+  const minOwedUsd = owing && LEAST_DEBT_USD;
+  const filter = { q, state: state as State | undefined, minOwedUsd };
+  // A request searches some of the users, so a page may take several.
+  const live = useLive(
+    (api) => readPages(ROWS, (page) => api.listUsers({ ...filter, ...page }), cursor),
+    query.toString(),
+  );
   return (
     <View
       name="Traders"
       live={live}
-      line={pmctl(tenant, "user", "list", ...option("q", q), ...option("state", state))}
+      line={pmctl(
+        ...[tenant, "user", "list", ...option("q", q), ...option("state", state)],
+        ...option("min-owed", minOwedUsd),
+      )}
       tools={
         <>
           <Search path={PATH} query={query} />
           <Filter label="Standing" name="state" options={STATES} path={PATH} query={query} />
+          <Filter label="Debt" name="owing" options={DEBTS} path={PATH} query={query} />
         </>
       }
     >
@@ -51,7 +69,7 @@ export function TradersView({ query }: ViewProps) {
             rows={items}
             id={({ userId }) => userId}
             empty={
-              q || state || cursor ? (
+              q || state || owing || cursor ? (
                 <>
                   No trader matches. Search for another part of an id, or <a href={addressOf(PATH)}>show all traders</a>
                   .

@@ -17,9 +17,10 @@ import {
   text,
   Usd,
 } from "../scalars.ts";
+import { ProposalId } from "./ends/proposals.ts";
 import { ConfigKey } from "./keys.ts";
 import { EndTerms, MarketInput, Meta } from "./markets.ts";
-import { AppliedPolicy, StoredPolicy } from "./policy.ts";
+import { AppliedPolicy, PolicyImpact, StoredPolicy } from "./policy.ts";
 
 const State = z.enum(["open", "suspended"]);
 
@@ -108,9 +109,40 @@ export const AppliedConfiguration = z
       .array(z.object({ field: z.string(), before: z.json(), after: z.json() }))
       .describe("The fields that differ from the apply before; null where one does not state it."),
     livePolicy: StoredPolicy.describe("The whole policy after the apply, without overrides."),
+    changedSince: z.array(z.string()).describe("The policy fields that later applies changed."),
     document: z.record(z.string(), z.json()),
   })
   .meta({ id: "AppliedConfiguration" });
+
+const PlannedField = z
+  .object({
+    field: z.string(),
+    kind: z.string().describe("`drift` and `conflict`: the live value was changed since the last apply."),
+    live: z.json(),
+    desired: z.json().describe("The value of the earlier apply."),
+    direction: z.enum(["loosens", "tightens", "neutral"]).describe("The effect on the limits."),
+    by: z
+      .object({ seq, ts: z.string(), actor: z.string(), reason: z.string().nullable() })
+      .nullable()
+      .describe("The entry that changed the live value; null for an apply's."),
+  })
+  .meta({ id: "PlannedField" });
+
+/** The plan of a rollback, with what carries it out. */
+export const RollbackPreview = z
+  .object({
+    items: z.array(PlannedField).describe("The fields that it would write."),
+    settings: z.array(z.string()).describe("Settings that differ, which servers take from the files when they start."),
+    kept: z.array(z.string()).describe("Fields that it does not bring back, such as keys."),
+    overrides: z
+      .array(z.object({ field: z.string(), value: z.json(), until: z.string() }))
+      .describe("Overrides in force; they end by themselves."),
+    warnings: z.array(z.string()),
+    actorsNeeded: z.number().int().min(1).describe("How many actors must agree."),
+    impact: PolicyImpact.nullable().describe("The effect on the trades of the last days; null if no rule changes."),
+    input: z.record(z.string(), z.json()).describe("The input of `applyConfig` that carries it out."),
+  })
+  .meta({ id: "RollbackPreview" });
 
 const marketTerms = {
   id: MarketId,
@@ -123,6 +155,9 @@ const marketTerms = {
   meta: Meta,
   liquidityUsd: Usd,
   status: MarketStatus,
+  proposalId: ProposalId.nullable().describe(
+    "The proposal about the market that waits; while one to settle or void it waits, the market cannot be resumed.",
+  ),
 };
 const ConfigMarket = z
   .object({

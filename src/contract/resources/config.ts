@@ -19,6 +19,7 @@ import {
   Freeze,
   FreezeInput,
   LiveConfiguration,
+  RollbackPreview,
   UnsettledMarket,
 } from "./config-document.ts";
 import { Fingerprint, KeyName, KeyNetworks, KeyScopes, KeyType } from "./keys.ts";
@@ -161,6 +162,13 @@ export const configOperations = {
     summary: "Get one apply with its document.",
     input: z.object({ seq: queryInteger(z.number().int().min(1)) }),
     output: AppliedConfiguration,
+  }),
+  previewRollback: configRead({
+    path: "/v1/config/history/:seq/rollback",
+    summary: "Preview going back to an apply: what it would write, and what of it others have to agree to.",
+    input: z.object({ seq: queryInteger(z.number().int().min(1)) }),
+    output: RollbackPreview,
+    refusals: ["REFUSED"],
   }),
   previewPolicy: operation({
     method: "POST",

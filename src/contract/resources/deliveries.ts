@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { paging, Timestamp, text } from "../scalars.ts";
+import { paging, Timestamp, text, UserId } from "../scalars.ts";
 
 const ReceiverName = text(64).meta({
   description: "The receiver's name in the tenant file.",
@@ -36,9 +36,21 @@ export const WebhookDelivery = z
   })
   .meta({ id: "WebhookDelivery" });
 
+export const DeliveryWithBody = WebhookDelivery.extend({
+  body: z
+    .string()
+    .nullable()
+    .describe(
+      "The body, exactly as every attempt sends it; null if the audit log does not contain the event in sealed form.",
+    ),
+}).meta({ id: "WebhookDeliveryWithBody" });
+
 export const DeliveryFilter = z.object({
   receiver: ReceiverName.optional(),
   status: DeliveryStatus.optional(),
+  userId: UserId.optional().describe(
+    "Only events of this user's trades, payments and identity checks. A request looks at some of these, so a page may have few or none and a next one.",
+  ),
   ...paging,
 });
 
@@ -53,6 +65,33 @@ export const WebhookReceiver = z
   })
   .meta({ id: "WebhookReceiver" });
 
+/** What a provider sent, once for the same bytes: a repeat changes nothing. */
+const InboundDelivery = z
+  .object({
+    receivedAt: Timestamp,
+    provider: z.string().meta({
+      description: "`payments`, `stripe`, or `kyc:` and the provider's name.",
+      examples: ["payments"],
+    }),
+    event: z
+      .string()
+      .meta({ description: "What it reports, in the provider's words.", examples: ["deposit.completed"] }),
+    reference: z.string().nullable().describe("The event's or the payment's id at the provider."),
+    userId: z.string().nullable().describe("Whom it names."),
+    outcome: z.string().meta({
+      description:
+        "What came of it: the types of the audit entries that it caused, `kept` for an event that is only stored, or `no effect`.",
+      examples: ["wallet.credited"],
+    }),
+    sequence: z
+      .number()
+      .int()
+      .nullable()
+      .describe("The first entry that it caused; null without one, or if an operator acted for the provider."),
+    sha256: z.string().describe("SHA-256 of the raw body, which is not kept if it caused an entry."),
+  })
+  .meta({ id: "InboundDelivery" });
+
 const { operatorRead, operatorChange } = operationsUnder("operations", { extension: true });
 
 export const deliveryOperations = {
@@ -62,6 +101,12 @@ export const deliveryOperations = {
     input: DeliveryFilter,
     output: z.array(WebhookDelivery),
     paged: true,
+  }),
+  getWebhookDelivery: operatorRead({
+    path: "/v1/webhooks/deliveries/:id",
+    summary: "Get one delivery of an outgoing webhook, with the body that its receiver gets.",
+    input: z.object({ id: text(200).describe("The delivery's id.") }),
+    output: DeliveryWithBody,
   }),
   replayWebhook: operatorChange("config", {
     path: "/v1/webhooks/deliveries/:id/replay",
@@ -74,6 +119,16 @@ export const deliveryOperations = {
     output: z.object({ replayed: z.array(WebhookDelivery) }).meta({ id: "WebhooksReplayed" }),
     refusals: [],
   }),
+  listInboundWebhooks: operatorRead({
+    path: "/v1/webhooks/inbound",
+    summary: "List the accepted webhooks of providers, newest first, each with what came of it.",
+    input: z.object({
+      provider: text(80).optional().describe("Only from this provider, such as `payments`, `stripe` or `kyc:sumsub`."),
+      ...paging,
+    }),
+    output: z.array(InboundDelivery),
+    paged: true,
+  }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
     summary: "List the receivers of outgoing webhooks and how many events wait for each.",
@@ -84,6 +139,18 @@ export const deliveryOperations = {
     summary: "Enable a receiver that was disabled because it answered 410.",
     input: z.object({ name: ReceiverName }),
     output: WebhookReceiver,
+    refusals: [],
+  }),
+  testWebhookReceiver: operatorChange("config", {
+    path: "/v1/webhooks/receivers/:name/test",
+    summary: "Send a receiver the event `webhook.test`, signed and delivered as every other event.",
+    input: z.object({ name: ReceiverName }),
+    output: z
+      .object({
+        receiver: StoredReceiver,
+        sequence: z.number().int().describe("The audit entry whose event is delivered."),
+      })
+      .meta({ id: "WebhookTest" }),
     refusals: [],
   }),
 };

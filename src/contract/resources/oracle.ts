@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operationsUnder } from "../operation.ts";
-import { MarketId, Question, ResolutionRef, Timestamp, text } from "../scalars.ts";
+import { MarketId, PageLimit, Question, ResolutionRef, Timestamp, text } from "../scalars.ts";
 
 export const HeldMarket = z
   .object({
@@ -33,6 +33,32 @@ export const FeedLine = z
     maxAgeSec: z.number().describe("How old a price may be."),
   })
   .meta({ id: "FeedLine" });
+
+const SourceSamples = z
+  .object({
+    source: z.string().meta({ description: "The source's name.", examples: ["coinbase"] }),
+    symbol: z.string().meta({ description: "Its name of the instrument.", examples: ["BTC-USD"] }),
+    apart: z
+      .string()
+      .nullable()
+      .describe(
+        "How far its newest price lies above (or with a minus, below) the middle of the sources' newest prices, as decimal text; null without a price.",
+      ),
+    confirmedAt: Timestamp.nullable().describe("When it last showed its newest price; null without one."),
+    samples: z
+      .array(
+        z.object({
+          observedAt: Timestamp.describe("The price's own time."),
+          receivedAt: Timestamp.describe("When a server received it."),
+          price: z.string().describe("Decimal text."),
+        }),
+      )
+      .describe("Its newest prices, by time."),
+  })
+  .meta({ id: "SourceSamples" });
+export const FeedSamples = z
+  .object({ feed: z.string(), sources: z.array(SourceSamples).describe("The sources, best first.") })
+  .meta({ id: "FeedSamples" });
 
 export const FeedCheck = z
   .object({
@@ -91,6 +117,17 @@ export const oracleOperations = {
     path: "/v1/oracle/feeds",
     summary: "List every feed with its sources, as this server process has them.",
     output: z.array(FeedLine),
+    extension: true,
+  }),
+  listFeedSamples: operatorRead({
+    path: "/v1/oracle/feeds/:feed/samples",
+    summary:
+      "List the newest prices that servers received for a feed, by source. They ask near the instants that decide markets; prices are kept for 30 days.",
+    input: z.object({
+      feed: text(128).meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
+      limit: PageLimit.default(100).describe("The most prices of each source; the default is 100."),
+    }),
+    output: FeedSamples,
     extension: true,
   }),
   checkFeeds: operation({

@@ -6,15 +6,17 @@ import {
   MarketStatus,
   Outcome,
   Price,
+  paging,
   Question,
   Shares,
   Side,
   Timestamp,
   Usd,
+  UserId,
 } from "../scalars.ts";
 import { Corrections } from "./markets.ts";
 import { SuitabilityStatus } from "./trading.ts";
-import { UserState } from "./users.ts";
+import { UserRef, UserState } from "./users.ts";
 import { Wallet } from "./wallets.ts";
 
 export const PositionItem = z
@@ -65,7 +67,23 @@ export const Portfolio = z
   })
   .meta({ id: "Portfolio" });
 
-const { userRead } = operationsUnder("trading");
+/** What one user holds of a market. */
+export const MarketHolder = z
+  .object({
+    userId: UserId,
+    yesShares: Shares,
+    yesCost: Usd.describe("What the user paid for the shares, fees included."),
+    noShares: Shares,
+    noCost: Usd,
+    value: Usd.describe(
+      "The shares at the market's present prices; once it is settled, what its outcome paid for them.",
+    ),
+    yesPayout: Usd.describe("What the user is paid if YES wins."),
+    noPayout: Usd.describe("What the user is paid if NO wins."),
+  })
+  .meta({ id: "MarketHolder" });
+
+const { userRead, operatorRead } = operationsUnder("trading");
 
 export const positionOperations = {
   listPositions: userRead({
@@ -77,6 +95,22 @@ export const positionOperations = {
     path: "/v1/portfolio",
     summary: "Get the user's state, wallet, positions and latest settlements in one answer.",
     output: Portfolio,
+    extension: true,
+  }),
+  getUserPortfolio: operatorRead({
+    path: "/v1/users/:id/portfolio",
+    summary: "Get what one user's own portfolio shows.",
+    input: UserRef,
+    output: Portfolio,
+    extension: true,
+  }),
+  listMarketPositions: operatorRead({
+    path: "/v1/markets/:id/positions",
+    summary: "List the users who hold shares of a market, the largest position by its cost first.",
+    input: z.object({ id: MarketId, ...paging }),
+    output: z.array(MarketHolder),
+    paged: true,
+    refusals: ["MARKET_NOT_FOUND"],
     extension: true,
   }),
 };

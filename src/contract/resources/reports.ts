@@ -126,6 +126,22 @@ export const RiskItem = z
   })
   .meta({ id: "RiskItem" });
 
+export const RiskReport = z
+  .object({
+    markets: count.describe("Unsettled markets."),
+    maxLiability: Usd.describe("The sum of the most that each of them can cost."),
+    pricedMarkets: count.describe("Those of them that the oracle settles by a price."),
+    byCategory: z
+      .array(z.object({ category: CategorySlug, markets: count, maxLiability: Usd }))
+      .describe("The hundred categories that can cost most."),
+    items: z
+      .array(RiskItem)
+      .describe(
+        "The `limit` markets that can cost most, and the `limit` priced ones that can, those that can cost most first.",
+      ),
+  })
+  .meta({ id: "RiskReport" });
+
 export const HedgeExposure = z
   .object({
     hedgeBook: z.array(
@@ -154,6 +170,7 @@ export const OracleStatus = z
     lastSweepAt: Timestamp.nullable().describe("Null before the first sweep."),
     recentResolutions: z.array(
       z.object({
+        sequence: z.number().int().describe("Extension: the audit entry with its evidence."),
         ts: Timestamp,
         marketId: MarketId,
         ref: z.string(),
@@ -202,7 +219,7 @@ export const reportOperations = {
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",
     summary: "List the traders of a period with their volume and results.",
-    input: ReportPeriod,
+    input: ReportPeriod.extend({ userId: UserId.optional().describe("Extension: only this user, in the totals too.") }),
     output: TradersReport,
   }),
   getFundingReport: operatorRead({
@@ -210,6 +227,17 @@ export const reportOperations = {
     summary: "Get the deposits and withdrawals of a period.",
     input: ReportPeriod,
     output: FundingReport,
+  }),
+  getRiskReport: operatorRead({
+    path: "/v1/reports/risk",
+    summary: "Get what all unsettled markets can cost together, by category, and the markets that can cost most.",
+    input: z.object({
+      limit: queryInteger(z.number().int().min(1).max(1000))
+        .default(200)
+        .meta({ description: "The most markets of each kind to list.", examples: [200] }),
+    }),
+    output: RiskReport,
+    extension: true,
   }),
   listRisk: operatorRead({
     path: "/v1/risk",

@@ -22,7 +22,7 @@ import { orProposal } from "./ends/proposals.ts";
 import { Wallet } from "./wallets.ts";
 
 export const UserState = z.enum(USER_STATES).meta({ id: "UserState" });
-const UserRef = z.object({ id: UserId });
+export const UserRef = z.object({ id: UserId });
 
 export const User = z
   .object({
@@ -45,7 +45,11 @@ const Score = queryInteger(z.number().int().min(0).max(20));
 export const UserFilter = z.object({
   q: text(255)
     .optional()
-    .meta({ description: "Part of the id, in any case.", examples: ["usr_"] }),
+    .meta({
+      description:
+        "Part of the id, in any case. A request searches some of the users, so a page may have few or none and a next one.",
+      examples: ["usr_"],
+    }),
   state: UserState.optional(),
   minScore: Score.optional().describe("Only users whose suitability score is at least this."),
   maxScore: Score.optional().describe("Only users whose suitability score is at most this."),
@@ -63,6 +67,9 @@ export const UserFilter = z.object({
   minExposureUsd: queryNumber(z.number().min(0).max(MAX_AMOUNT_USD))
     .optional()
     .meta({ description: "Only users whose open positions cost at least this, in US dollars.", examples: [100] }),
+  minOwedUsd: queryNumber(z.number().min(0).max(MAX_AMOUNT_USD))
+    .optional()
+    .meta({ description: "Only users who owe at least this, in US dollars.", examples: [0.01] }),
   ...paging,
 });
 
@@ -162,7 +169,7 @@ const trading = operationsUnder("trading", { extension: true });
 export const userOperations = {
   listUsers: operatorRead({
     path: "/v1/users",
-    summary: "List users by id, filtered by status, jurisdiction, score or exposure.",
+    summary: "List users by id, filtered by status, jurisdiction, score, exposure or debt.",
     input: UserFilter,
     output: z.array(UserItem),
     paged: true,

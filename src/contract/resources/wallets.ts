@@ -6,6 +6,7 @@ import {
   PageCursor,
   PageLimit,
   paging,
+  Question,
   Timestamp,
   text,
   Usd,
@@ -37,6 +38,7 @@ export const StatementEntry = z
     ),
     balance: Usd.describe("The wallet's balance after this change."),
     marketId: MarketId.optional(),
+    question: Question.optional().describe("Extension: the market's question."),
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
     reference: z.string().optional().describe("The provider's reference."),
@@ -61,6 +63,7 @@ export const WithdrawalRequested = z.object(withdrawal).meta({ id: "WithdrawalRe
 export const Withdrawal = z.object({ ...withdrawal, userId: UserId }).meta({ id: "Withdrawal" });
 export const WithdrawalFilter = z.object({
   status: WithdrawalStatus.optional(),
+  userId: UserId.optional().describe("Only withdrawals of this user."),
   ...paging,
 });
 const WithdrawalRef = z.object({ id: text(64) });
@@ -77,6 +80,14 @@ export const walletOperations = {
     path: "/v1/statement",
     summary: "List every change of the user's wallet, newest first.",
     input: StatementFilter,
+    output: z.array(StatementEntry),
+    paged: true,
+    csv: true,
+  }),
+  listUserStatement: operatorRead({
+    path: "/v1/users/:id/statement",
+    summary: "List every change of one user's wallet, newest first, as the user's own statement does.",
+    input: z.object({ id: UserId, ...StatementFilter.shape }),
     output: z.array(StatementEntry),
     paged: true,
     csv: true,

@@ -206,6 +206,14 @@ const AuditAnchored = z
       "A signed statement of the audit log's latest entry; keep it to prove later that the log was not rewritten.",
   });
 
+const WebhookTested = z
+  .object({ sequence, receiver: z.string().describe("The receiver's name in the tenant file.") })
+  .meta({
+    id: "WebhookTestData",
+    description:
+      "An operator tests the receiver, which gets this whichever events it asks for. Nothing else happened: accept and ignore it.",
+  });
+
 /**
  * The data of each outgoing event, by type. The order of fields is part of the format: a repeated delivery, even by a
  * later version, has the same bytes under the same `webhook-id`.
@@ -229,6 +237,7 @@ export const webhookEvents = {
   "kyc.updated": KycUpdated,
   "user.notified": UserNotified,
   "audit.anchored": AuditAnchored,
+  "webhook.test": WebhookTested,
 } as const;
 
 export type WebhookEventType = keyof typeof webhookEvents;

@@ -164,6 +164,11 @@ export type AuditPayloads = {
     /** Why: the operator signed out or signed in again, a time limit, or the key's end. */
     cause: ConsoleEnd;
   };
+  /** A receiver of webhooks gets the event `webhook.test`, and no other receiver does. By an operator. */
+  "webhook.tested": {
+    /** The receiver's name in the tenant file. */
+    receiver: string;
+  };
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": {
     userId: string;

@@ -76,6 +76,7 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "session.ended": ({ userId }, { actor }) => `${actor} ended a session of ${userId}`,
   "console.opened": ({ address }, { actor }) => `${actor} signed in to the console from ${address}`,
   "console.ended": ({ cause }, { actor }) => `a console session of ${actor} ended: ${cause}`,
+  "webhook.tested": ({ receiver }, { actor }) => `${actor} sent a test event to the receiver ${receiver}`,
   "session.revoked": ({ userId, revokeBefore }, { actor }) =>
     `${actor} ended the sessions of ${userId} that began before ${minute(revokeBefore)}`,
   "wallet.credited": ({ userId, amount, creditId, provider, txRef, cause, receivable }, { actor }) => {

@@ -1,4 +1,4 @@
-import { isListed } from "./jurisdictions.ts";
+import { isListed } from "./covers.ts";
 import { raisesCaps, type SuitabilityThresholds } from "./suitability.ts";
 
 /** The effect of a change on the limits that protect traders and the house. */

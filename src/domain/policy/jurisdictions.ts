@@ -24,16 +24,6 @@ function alpha2Of(alpha3: string): string | undefined {
   return [...isoCountries()].find(([, country]) => country.alpha3 === alpha3)?.[0];
 }
 
-/** Whether a code covers a jurisdiction: `US` covers `US-NY`, never the reverse. */
-export function covers(code: string, jurisdiction: string): boolean {
-  return jurisdiction === code || jurisdiction.startsWith(`${code}-`);
-}
-
-/** Whether a list covers everything that a code covers. */
-export function isListed(code: string, list: readonly string[]): boolean {
-  return list.some((each) => covers(each, code));
-}
-
 /** The problem of a country or subdivision code in capital letters; undefined for a code of ISO 3166. */
 export function problemOfCountry(code: string): string | undefined {
   if (isCountry(code)) return undefined;

@@ -50,8 +50,8 @@ export interface PassingOptions<Request, Answer> {
   readEpoch(): Promise<bigint>;
   /** Raises the epoch. */
   fence(): Promise<unknown>;
-  /** Those of the requests that are stored and whose answer is not. */
-  findStored(requests: readonly Request[]): Promise<ReadonlySet<Request>>;
+  /** The answers to those of the requests that are stored, except where a repeated decision finds them. */
+  findAnswers(requests: readonly Request[]): Promise<ReadonlyMap<Request, Answer>>;
   /** Milliseconds that never move back. */
   monotonic: () => number;
   /** Runs something later; returns a function that cancels it. */
@@ -65,8 +65,8 @@ export interface PassingOptions<Request, Answer> {
  * batches as large as those of a process alone, and none reads again what another has written.
  *
  * No guarantee depends on who leads: each process can decide each command, and the head decides what is committed. When
- * a leader is lost, this process raises the epoch, in which no passed command can be committed any more. Then it decides
- * those that are not stored.
+ * a leader is lost, this process raises the epoch, in which no passed command can be committed any more. Then it answers
+ * those that are stored, and decides the others.
  */
 export class Passing<Request, Answer> {
   readonly #options: PassingOptions<Request, Answer>;
@@ -174,6 +174,7 @@ class Link<Request, Answer> implements Listener<Answer> {
 
   replied(replies: readonly (Reply<Answer> & { id: number })[]): void {
     this.#heardAt = this.#options.monotonic();
+    const unknown: Waiting<Request, Answer>[] = [];
     for (const reply of replies) {
       const waiting = this.#waiting.get(reply.id);
       if (!waiting) continue;
@@ -186,7 +187,12 @@ class Link<Request, Answer> implements Listener<Answer> {
         // The leader's way to the database may be broken where this process's is not.
         this.leaves();
         this.#decide(waiting);
-      } else waiting.reject(reply.fault);
+      } else if (reply.fault.code === "OUTCOME_UNKNOWN") unknown.push(waiting);
+      else waiting.reject(reply.fault);
+    }
+    if (unknown.length > 0) {
+      this.leaves();
+      void this.#resolve(unknown);
     }
     if (this.#hasLeft && this.#waiting.size === 0) this.close();
   }
@@ -252,15 +258,16 @@ class Link<Request, Answer> implements Listener<Answer> {
 
   /** After the fence, what is stored stays and nothing more can be, so the rest can be decided here. */
   async #resolve(lost: readonly Waiting<Request, Answer>[]): Promise<void> {
-    const { fence, findStored, monotonic, after } = this.#options;
+    const { fence, findAnswers, monotonic, after } = this.#options;
     const deadline = monotonic() + MAX_UNKNOWN_MS;
     for (;;) {
       try {
         await fence();
-        const stored = await findStored(lost.map(({ request }) => request));
+        const answers = await findAnswers(lost.map(({ request }) => request));
         for (const each of lost) {
-          if (stored.has(each.request)) each.reject(outcomeUnknown(new Error("The leading process was lost")));
-          else this.#decide(each);
+          const answer = answers.get(each.request);
+          if (answer === undefined) this.#decide(each);
+          else each.resolve(answer);
         }
         return;
       } catch (cause) {

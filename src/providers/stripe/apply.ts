@@ -5,8 +5,8 @@ import { loadByKey } from "../../ledger/load.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import type { ServiceContext } from "../../services/context.ts";
-import { senderOnRecord } from "../../services/inbound.ts";
 import type { Caller, ProviderHandlers } from "../../services/invoke.ts";
+import { senderOnRecord } from "../../services/webhooks/inbound.ts";
 import { readStripeEvent } from "./read.ts";
 
 const PROVIDER = "stripe";

@@ -1,5 +1,5 @@
 import type { Side } from "../../domain/market/market.ts";
-import { bigint, integer, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
+import { bigint, integer, named, nullable, rowReader, text, whole } from "../../ledger/codec.ts";
 import { TABLES } from "../../ledger/tables.ts";
 import { textArray } from "../../postgres/arrays.ts";
 import type { ReadSql, Row } from "../../postgres/connect.ts";
@@ -54,11 +54,44 @@ function select(sql: ReadSql) {
       left join hedge h on h.seq = t.seq`;
 }
 
-/** Those of the ids that are ids of stored trades. */
-export async function storedTrades(sql: ReadSql, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await sql`select id from trade where id = any(${textArray(ids)}::text[])`;
-  return new Set(rows.map(({ id }) => String(id)));
+const toExecuted = rowReader({
+  ...TRADE,
+  releasedMicro: nullable(bigint()),
+  heldMicro: bigint(),
+  heldCostMicro: bigint(),
+});
+const toSeal = rowReader({ seq: bigint(), hash: text(), ts: named("entry_ts", text()), keyId: text() });
+
+/** A stored trade as it was executed, without its tag, and the seal of its entry. */
+export type ExecutedTrade = Awaited<ReturnType<typeof findExecuted>>[number];
+
+/** Those of the ids that are stored trades, the oldest first. Only trades change a position, so it held then what it holds without the later ones. */
+export async function findExecuted(sql: ReadSql, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const rows = await sql`
+    select ${tradeColumns(sql)}, t.released_micro, a.hash, a.ts as entry_ts, a.key_id,
+           p.shares_micro - later.shares_micro as held_micro, p.cost_micro - later.cost_micro as held_cost_micro
+      from trade t
+      join market m on m.id = t.market_id
+      join audit a on a.seq = t.seq
+      join position p on p.trader_id = t.trader_id and p.market_id = t.market_id and p.side = t.side
+     cross join lateral (
+           select coalesce(sum(shares_micro), 0)::bigint as shares_micro,
+                  coalesce(sum(coalesce(-released_micro, amount_micro)), 0)::bigint as cost_micro
+             from trade
+            where trader_id = t.trader_id and seq > t.seq and market_id = t.market_id and side = t.side) later
+     where t.id = any(${textArray(ids)}::text[])
+     order by t.seq`;
+  return rows.map((row) => {
+    const { id, heldMicro, heldCostMicro, releasedMicro, ...fill } = fillOf(toExecuted(row));
+    return {
+      ...fill,
+      tradeId: id,
+      position: { sharesMicro: heldMicro, costMicro: heldCostMicro },
+      realizedMicro: releasedMicro === null ? null : fill.amountMicro - fill.feeMicro - releasedMicro,
+      seal: toSeal(row),
+    };
+  });
 }
 
 /** A trader's own trades, newest first. */

@@ -118,6 +118,58 @@ export async function listHeldMarkets(
   }));
 }
 
+const toHolder = rowReader({
+  traderId: text(),
+  side: text<Side>(),
+  sharesMicro: bigint(),
+  costMicro: bigint(),
+  /** Of the other side; null without shares of it. */
+  otherSharesMicro: nullable(bigint()),
+  otherCostMicro: nullable(bigint()),
+});
+/** A holder of a market, with the side that cost more. */
+export type HolderRow = ReturnType<typeof toHolder>;
+
+export interface HolderQuery {
+  marketId: string;
+  /** The last holder of the previous page. */
+  after?: Pick<HolderRow, "costMicro" | "traderId"> | undefined;
+  limit: number;
+}
+
+/**
+ * The holders of a market, the largest position first. A page sorts all positions of the market, which takes 35 ms for
+ * 100,000 of them: in an index of this order, every trade would move an entry.
+ */
+export async function listHolders(sql: ReadSql, { marketId, after, limit }: HolderQuery): Promise<HolderRow[]> {
+  const rows = await sql`
+    select p.trader_id, p.side, p.shares_micro, p.cost_micro, o.shares_micro as other_shares_micro,
+           o.cost_micro as other_cost_micro
+      from (
+        select trader_id, side, shares_micro, cost_micro
+          from position
+         where market_id = ${marketId}
+           and shares_micro > 0
+           ${after === undefined ? sql`` : sql`and (-cost_micro, trader_id) > (${String(-after.costMicro)}::bigint, ${after.traderId})`}
+         order by cost_micro desc, trader_id
+        -- Looks for the other side in the order of the list, and so for the rows of the page alone.
+        offset 0
+      ) p
+      left join lateral (
+        select side, shares_micro, cost_micro
+          from position
+         where trader_id = p.trader_id
+           and market_id = ${marketId}
+           and side <> p.side
+           and shares_micro > 0
+        offset 0
+      ) o on true
+     where o.side is null or (p.cost_micro, p.side) > (o.cost_micro, o.side)
+     order by p.cost_micro desc, p.trader_id
+     limit ${limit}`;
+  return rows.map(toHolder);
+}
+
 const toSettled = rowReader({
   ...POSITION,
   outcome: text<Outcome>(),

@@ -82,18 +82,21 @@ function toEntry(row: Row): Pick<StatementRow, "seq" | "leg" | "ts" | "type" | "
 
 export interface WithdrawalQuery {
   status?: WithdrawalStatus | undefined;
+  traderId?: string | undefined;
   /** Only withdrawals before this id; ids ascend with time. */
   before?: string | undefined;
   limit: number;
 }
 
 /** Newest first. */
-export async function listWithdrawals(sql: ReadSql, { status, before, limit }: WithdrawalQuery): Promise<Withdrawal[]> {
+export async function listWithdrawals(sql: ReadSql, query: WithdrawalQuery): Promise<Withdrawal[]> {
+  const { status, traderId, before, limit } = query;
   const rows = await sql`
     select ${sql.unsafe(TABLES.withdrawal.selected())}
       from withdrawal
      where true
        ${status ? sql`and status = ${status}` : sql``}
+       ${traderId === undefined ? sql`` : sql`and trader_id = ${traderId}`}
        ${before === undefined ? sql`` : sql`and id < ${before}`}
      order by id desc
      limit ${limit}`;

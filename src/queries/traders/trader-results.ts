@@ -1,5 +1,7 @@
+import { DAY_MS } from "../../domain/time/units.ts";
 import { bigint, integer, named, rowReader, text } from "../../ledger/codec.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { nowMs } from "../../postgres/database-time.ts";
 
 const toResult = rowReader({
   traderId: text(),
@@ -29,14 +31,21 @@ export interface TraderTotals {
  * holdings. One statement, so that every position counts as either settled or open. One pass over the positions: their
  * day's sums, their value at settlement, and their value now at the market's last price, to which `trade.executed` has
  * rounded it.
+ * @param traderId only this trader, whose positions and days are found by their keys
  */
 export async function listTraderResults(
   sql: ReadSql,
   startMs: number,
   limit: number,
+  traderId?: string,
 ): Promise<{ traders: TraderResult[]; totals: TraderTotals }> {
   const start = sql`${startMs}::bigint`;
   const isRecent = sql`p.day >= ${start}`;
+  const isAlone = traderId !== undefined;
+  const earlierDays = isAlone
+    ? sql`(select d.* from generate_series(${start}, ${nowMs(sql)}, ${String(DAY_MS)}::bigint) as at
+            cross join lateral (select * from trader_day where day = at and trader_id = ${traderId} offset 0) d) d`
+    : sql`trader_day`;
   // Whole shares and the rest apart, because their product with the price may exceed a bigint. A void has no price, and
   // pays the cost back.
   const worth = sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000`;
@@ -60,6 +69,7 @@ export async function listTraderResults(
              c.is_open, c.is_settled, coalesce(c.is_void, false) as is_void, case p.side when 'yes' then c.yes_ppm else 1000000 - c.yes_ppm end as ppm
         from counted c
         join position p on p.market_id = c.market_id
+       ${isAlone ? sql`where p.trader_id = ${traderId}` : sql``}
     ),
     running as (
       select trader_id,
@@ -75,7 +85,7 @@ export async function listTraderResults(
     ),
     earlier as (
       select trader_id, sum(volume_micro) as volume, sum(trades) as trades, sum(realized_micro) as realized
-        from trader_day
+        from ${earlierDays}
        where day >= ${start}
        group by trader_id
     ),

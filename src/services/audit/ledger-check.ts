@@ -77,14 +77,14 @@ export class LedgerCheck {
     return this.#compare(full);
   }
 
-  /** Compares everything, and finds the differing places too. */
+  /** Like `reconcile`. @returns every check, with the differing places */
   async explain(): Promise<readonly ExplainedCheck[]> {
-    return (await this.#compare(true)).checks;
+    return (await this.reconcile()).checks;
   }
 
   /** Like `reconcile`. @returns the failed checks */
   async failing(): Promise<readonly ExplainedCheck[]> {
-    return (await this.reconcile()).checks.filter(({ differenceMicro }) => differenceMicro !== 0n);
+    return (await this.explain()).filter(({ differenceMicro }) => differenceMicro !== 0n);
   }
 
   /** One background round: a comparison if one is due. */

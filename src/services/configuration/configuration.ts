@@ -1,20 +1,10 @@
-import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
 import { TREASURY } from "../../domain/accounts.ts";
 import { canonicalJson, type Json } from "../../domain/audit/audit-link.ts";
-import {
-  type ChangesByKind,
-  changesByKind,
-  countChanges,
-  listChanges,
-  type StoredDocument,
-  type WrittenPolicy,
-  withWritten,
-} from "../../domain/audit/document-changes.ts";
 import { Fault } from "../../domain/fault.ts";
 import { statusAt } from "../../domain/market/market.ts";
 import { termsOf } from "../../domain/market/terms.ts";
-import { DEFAULT_POLICY, type Policy } from "../../domain/policy/policy.ts";
+import { DEFAULT_POLICY } from "../../domain/policy/policy.ts";
 import { isInForce, isLive } from "../../engine/access/keys.ts";
 import type { Command } from "../../engine/commands.ts";
 import { type Account, type ApiKey, SINGLE, type Tenant } from "../../engine/rows.ts";
@@ -28,12 +18,12 @@ import {
   listFileMarkets,
   listLiveChanges,
   listUnsettledMarkets,
-  readApplies,
   sumAtRisk,
 } from "../../queries/configuration.ts";
 import { type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { keyInHand, keyView } from "../keys.ts";
+import { getApply, listApplies, plainJson } from "./applies.ts";
 import { approvePlan, inputSha256 } from "./plan-approvals.ts";
 import { checkOracleAddress, freezeView } from "./policy.ts";
 import { previewPolicy } from "./policy-impact.ts";
@@ -54,7 +44,7 @@ export function configurationHandlers(context: ServiceContext) {
   } satisfies Handlers;
 }
 
-async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
+export async function readConfiguration({ tenantId, pool, isSealed }: ServiceContext): Promise<Result<"getConfig">> {
   const [[loaded], keys, markets, changes, [treasury], atRiskMicro, freeze, now] = await pool.snapshot((sql) =>
     Promise.all([
       loadRows(sql, [{ table: "tenant", key: SINGLE }]),
@@ -114,7 +104,7 @@ export function configurationOf(tenantId: string, rows: ConfigurationRows): Resu
 }
 
 /** Every field that a file states of a market, and its status. */
-function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, now: number) {
+function marketTerms({ market, status, proposalId }: Omit<FileMarket, "key" | "formerKeys">, now: number) {
   return {
     id: market.id,
     question: market.question,
@@ -126,6 +116,7 @@ function marketTerms({ market, status }: Pick<FileMarket, "market" | "status">, 
     meta: JSON.parse(market.meta),
     liquidityUsd: market.fundMicro,
     status: statusAt({ status, closeAt: market.closeAt }, now),
+    proposalId,
   };
 }
 
@@ -140,72 +131,6 @@ async function unsettledMarkets(
   );
   const { page, nextCursor } = list.page(rows, input.limit, ({ market }) => [market.id]);
   return { items: page.map(({ key, ...market }) => ({ key, ...marketTerms(market, now) })), nextCursor };
-}
-
-/** A value of a JSON column is plain JSON, although the types of rows do not say so. */
-function plainJson<Shape>(value: unknown): Shape {
-  return value as Shape;
-}
-
-async function listApplies(
-  { pool, cursors }: ServiceContext,
-  input: Input<"listApplies">,
-): Promise<Result<"listApplies">> {
-  const { limit } = input;
-  const list = cursors.list("listApplies", input);
-  const [before] = list.reached(["number"]) ?? [];
-  const entries = await pool.read((sql) => readApplies(sql, { limit: limit + 1, before }));
-  const { page, nextCursor } = list.page(entries, limit, ({ seq }) => [seq]);
-  // The page includes one entry more, with which its last entry is compared.
-  const items = page.map((entry, index) => ({
-    ...appliedFacts(entry),
-    changes: countChanges(changesSince(entries[index + 1], entry)),
-  }));
-  return { items, nextCursor };
-}
-
-async function getApply({ pool }: ServiceContext, seq: number): Promise<Result<"getApply">> {
-  const [[entry], [previous]] = await pool.snapshot((sql) =>
-    Promise.all([readApplies(sql, { limit: 1, seq }), readApplies(sql, { limit: 1, before: seq })]),
-  );
-  const document = entry?.payload.document;
-  if (!entry || typeof document !== "object" || document === null)
-    throw new Fault("NOT_FOUND", `Audit entry ${seq} is not an apply; pmctl history lists the applies`);
-  const { policy } = plainJson<{ policy: Policy }>(entry.payload.state);
-  return {
-    ...appliedFacts(entry),
-    changes: listChanges(changesSince(previous, entry)).map((change) => plainJson(change)),
-    livePolicy: policy,
-    document: plainJson(document),
-  };
-}
-
-function changesSince(previous: ConfigurationEntry | undefined, entry: ConfigurationEntry): ChangesByKind {
-  const documentOf = ({ payload }: ConfigurationEntry) => plainJson<StoredDocument>(payload.document ?? {});
-  const changes = changesByKind(previous && documentOf(previous), documentOf(entry));
-  // The first apply states its whole policy.
-  return previous ? withWritten(changes, plainJson<WrittenPolicy>(entry.payload.policy ?? {})) : changes;
-}
-
-/** The facts that an apply's entry states. */
-function appliedFacts(entry: ConfigurationEntry): Omit<Result<"listApplies">["items"][number], "changes"> {
-  const { seq, ts, actor, hash, payload } = entry;
-  const textOf = (name: string) => (typeof payload[name] === "string" ? payload[name] : null);
-  return {
-    seq,
-    ts,
-    actor,
-    hash,
-    reason: textOf("reason"),
-    gitCommit: textOf("gitCommit"),
-    sha256: createHash("sha256")
-      .update(canonicalJson(payload.document as Json))
-      .digest("hex"),
-    fileSha256: textOf("sha256"),
-    rollbackTo: typeof payload.rollbackTo === "number" ? payload.rollbackTo : null,
-    policy: Object.keys(payload.policy ?? {}),
-    adopted: Array.isArray(payload.adopted) ? payload.adopted.map(String) : [],
-  };
 }
 
 /**

@@ -7,7 +7,8 @@ import { type Command, needsOf } from "../../engine/commands.ts";
 import { fillBuy, fillSell } from "../../engine/fill.ts";
 import type { Table } from "../../engine/rows.ts";
 import type { TradeResult } from "../../engine/trade.ts";
-import { findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
+import { type ExecutedTrade, findOrder, listOrders, type OrderRow } from "../../queries/traders/orders.ts";
+import { encodeResult } from "../answers.ts";
 import { requireUser, type ServiceContext, submit } from "../context.ts";
 import { Answered, type Caller, type Handlers } from "../invoke.ts";
 import { readState } from "../read-state.ts";
@@ -57,6 +58,14 @@ export async function decideTrade(
   return { text, replayed, seal };
 }
 
+/** The answer to a trade that is stored, as `decideTrade` gave it. */
+export function answerOf({ operation, command }: TradeRequest, { seal, ...executed }: ExecutedTrade): TradeAnswer {
+  const trade = { ...executed, hedgeRef: (command.type === "placeTrade" && command.hedgeRef) || null };
+  const wire =
+    operation === "placeTrade" ? encodeResult(operation, tradeView(trade)) : encodeResult(operation, orderView(trade));
+  return { text: JSON.stringify(wire), replayed: false, seal };
+}
+
 function sideOf({ selection }: Input<"placeOrder">): Side {
   return selection.outcome === 1 ? "yes" : "no";
 }
@@ -93,8 +102,10 @@ export function tradeCommand(
     : { type: "placeTrade", ...common, amountMicro: amount ?? 0n, maxAvgPrice, minSharesMicro: minShares, hedgeRef };
 }
 
+type Executed = Omit<TradeResult, "avgPrice">;
+
 /** The answer to a trade. */
-export function tradeView(trade: TradeResult): Result<"placeTrade"> {
+export function tradeView(trade: Executed): Result<"placeTrade"> {
   const { tradeId, position, realizedMicro, hedgeRef } = trade;
   return {
     tradeId,
@@ -110,7 +121,7 @@ function filled(tradeId: string, side: Side) {
   return { orderId: tradeId, tradeId, status: "filled", outcome: side === "yes" ? 1 : 0 } as const;
 }
 
-function orderView(trade: TradeResult): Result<"placeOrder"> {
+function orderView(trade: Executed): Result<"placeOrder"> {
   return { ...filled(trade.tradeId, trade.side), ...tradeView(trade) };
 }
 

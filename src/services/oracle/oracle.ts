@@ -1,13 +1,20 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { contentOf } from "../../domain/audit/audit-payloads.ts";
-import { decimalText, parseDecimal } from "../../domain/decimal.ts";
-import { Fault } from "../../domain/fault.ts";
+import { type Decimal, decimalText, medianOf, parseDecimal, subtractDecimals } from "../../domain/decimal.ts";
+import { Fault, invariant } from "../../domain/fault.ts";
 import { numberTextAt, parseExactJson } from "../../domain/json/exact-json.ts";
 import { MAX_AHEAD_MS, SETTLING_MS } from "../../domain/market/resolution.ts";
 import { decodeTerms, type MarketTerms } from "../../domain/market/terms.ts";
 import { recordTicks } from "../../ledger/unchained/oracle-ticks.ts";
 import { readClock } from "../../postgres/database-time.ts";
-import { listHeldMarkets, type ResolutionRow, readLatestPrice, readOracleFigures } from "../../queries/oracle.ts";
+import {
+  listHeldMarkets,
+  listSamples,
+  type ResolutionRow,
+  readLatestPrice,
+  readOracleFigures,
+  type SampleRow,
+} from "../../queries/oracle.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { feedLines, namedFeeds } from "./feeds.ts";
@@ -27,6 +34,7 @@ export function oracleHandlers(context: ServiceContext) {
         ),
       ),
     listFeeds: async () => feedLines(context.oracle),
+    listFeedSamples: (input) => samples(context, input),
     checkFeeds: ({ feeds }) => checkNow(context, feeds),
     sweepOracle: () => sweepNow(context),
     receivePrice: (event, { webhook }) => receivePrice(context, event, webhook),
@@ -41,6 +49,38 @@ async function status({ pool, oracle }: ServiceContext): Promise<Result<"getOrac
     lastSweepAt: sweptAt,
     recentResolutions: resolutions.flatMap(resolution),
   };
+}
+
+/** @throws Fault NOT_FOUND for an unknown feed */
+async function samples(
+  { pool, oracle }: ServiceContext,
+  { feed: name, limit }: Input<"listFeedSamples">,
+): Promise<Result<"listFeedSamples">> {
+  const [feed] = namedFeeds(oracle, [name]);
+  invariant(feed, "a name that is known has a feed");
+  const rows = await pool.read((sql) => listSamples(sql, feed.sources, limit));
+  const found = feed.sources.map(({ use, id }) => ({
+    source: use,
+    symbol: id,
+    rows: rows.filter(({ source, symbol }) => source === use && symbol === id),
+  }));
+  const newest = found.flatMap(({ rows: own }) => newestPrice(own) ?? []);
+  const [first, ...others] = newest;
+  const middle = first && medianOf([first, ...others]);
+  const sources = found.map(({ rows: own, ...source }) => {
+    const price = newestPrice(own);
+    return {
+      ...source,
+      apart: price && middle ? decimalText(subtractDecimals(price, middle)) : null,
+      confirmedAt: own.at(-1)?.confirmedAt ?? null,
+      samples: own.map(({ observedAt, receivedAt, price: text }) => ({ observedAt, receivedAt, price: text })),
+    };
+  });
+  return { feed: feed.key, sources };
+}
+
+function newestPrice(rows: readonly SampleRow[]): Decimal | undefined {
+  return parseDecimal(rows.at(-1)?.price ?? "");
 }
 
 /** @throws Fault NOT_FOUND for an unknown feed, REFUSED in a process without the tenant's sources */
@@ -63,7 +103,13 @@ function noSources(): Fault {
 }
 
 /** A custom oracle may resolve a market without a feed or a price. Such a resolution is only in the audit log. */
-function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
+function resolution({
+  seq,
+  ts,
+  question,
+  terms,
+  payload,
+}: ResolutionRow): Result<"getOracleStatus">["recentResolutions"] {
   const content = contentOf({ type: "oracle.resolved", payloadText: payload });
   if (content?.type !== "oracle.resolved") return [];
   const { marketId, ref, price, strike, outcome } = content.payload;
@@ -71,6 +117,7 @@ function resolution({ ts, question, terms, payload }: ResolutionRow): Result<"ge
   const strikes = strikesOf(Number(strike), terms === null ? undefined : decodeTerms(terms));
   return [
     {
+      sequence: Number(seq),
       ts: Date.parse(ts),
       marketId,
       ref,

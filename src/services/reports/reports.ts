@@ -15,6 +15,7 @@ import {
   readPeriodStart,
   sumPendingAndOwed,
   sumRefunds,
+  sumRisks,
 } from "../../queries/reports.ts";
 import { readHedgeBook } from "../../queries/traders/hedges.ts";
 import { listHeldMarkets } from "../../queries/traders/positions.ts";
@@ -25,6 +26,7 @@ import type { Handlers } from "../invoke.ts";
 import { dailyReport } from "./daily-report.ts";
 
 const MAX_TRADERS = 100;
+const MAX_CATEGORIES = 100;
 
 /** Reports for operators. A period of n days is the current UTC day and the n - 1 days before it. */
 export function reportHandlers(context: ServiceContext) {
@@ -34,6 +36,7 @@ export function reportHandlers(context: ServiceContext) {
     getDailyReport: (input) => dailyReport(context, input),
     getTradersReport: (input) => traders(context, input),
     getFundingReport: (input) => funding(context, input),
+    getRiskReport: (input) => riskReport(context, input),
     listRisk: (input) => risk(context, input),
     getHedgeExposure: () => hedgeExposure(context),
   } satisfies Handlers;
@@ -81,11 +84,11 @@ async function house(
 
 async function traders(
   { pool }: ServiceContext,
-  { periodDays }: Input<"getTradersReport">,
+  { periodDays, userId }: Input<"getTradersReport">,
 ): Promise<Result<"getTradersReport">> {
   const { rows, totals, holdings } = await pool.snapshot(async (sql) => {
     const startMs = await readPeriodStart(sql, periodDays);
-    const results = await listTraderResults(sql, startMs, MAX_TRADERS);
+    const results = await listTraderResults(sql, startMs, MAX_TRADERS, userId);
     const leaders = results.traders.map(({ traderId }) => traderId);
     return { rows: results.traders, totals: results.totals, holdings: await readHoldings(sql, leaders, startMs) };
   });
@@ -169,25 +172,46 @@ async function funding(
   };
 }
 
-/**
- * The most that the house can lose if a market settles now: the payout of the worse outcome less the traders' stakes.
- */
 async function risk({ pool }: ServiceContext, { status }: Input<"listRisk">): Promise<Result<"listRisk">> {
   const rows = await pool.read((sql) => listRisks(sql, statusFilter(status ?? "open")));
-  return rows.map(({ marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro, ...market }) => {
-    const worstMicro = yesPayoutMicro > noPayoutMicro ? yesPayoutMicro : noPayoutMicro;
-    const lossMicro = worstMicro - stakesMicro;
-    return {
-      marketId,
-      question,
-      maxLiability: lossMicro > 0n ? lossMicro : 0n,
-      yesPayout: yesPayoutMicro,
-      noPayout: noPayoutMicro,
-      ...(status === undefined
-        ? {}
-        : { status: statusAt(market, market.now), stakes: stakesMicro, ...factsOf(market) }),
-    };
+  return rows.map((row) => riskItem(row, status !== undefined));
+}
+
+async function riskReport(
+  { pool }: ServiceContext,
+  { limit }: Input<"getRiskReport">,
+): Promise<Result<"getRiskReport">> {
+  const unsettled = statusFilter("unsettled");
+  const { summary, rows } = await pool.snapshot(async (sql) => {
+    const found = await sumRisks(sql, unsettled, { markets: limit, categories: MAX_CATEGORIES });
+    return { summary: found, rows: await listRisks(sql, unsettled, found.ids) };
   });
+  const items = new Map(rows.map((row) => [row.marketId, riskItem(row, true)]));
+  return {
+    markets: summary.markets,
+    maxLiability: summary.worstMicro,
+    pricedMarkets: summary.pricedMarkets,
+    byCategory: summary.categories.map(({ worst, ...each }) => ({ ...each, maxLiability: BigInt(worst) })),
+    items: summary.ids.flatMap((id) => items.get(id) ?? []),
+  };
+}
+
+/**
+ * The most that the house can lose if a market settles now: the payout of the worse outcome less the traders' stakes.
+ * @param isWhole with the fields that a query for a status gets
+ */
+function riskItem(row: RiskRow, isWhole: boolean): Result<"listRisk">[number] {
+  const { marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro, ...market } = row;
+  const worstMicro = yesPayoutMicro > noPayoutMicro ? yesPayoutMicro : noPayoutMicro;
+  const lossMicro = worstMicro - stakesMicro;
+  return {
+    marketId,
+    question,
+    maxLiability: lossMicro > 0n ? lossMicro : 0n,
+    yesPayout: yesPayoutMicro,
+    noPayout: noPayoutMicro,
+    ...(isWhole ? { status: statusAt(market, market.now), stakes: stakesMicro, ...factsOf(market) } : {}),
+  };
 }
 
 function factsOf({

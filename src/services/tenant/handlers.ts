@@ -1,9 +1,8 @@
 import { recordHandlers } from "../audit/record.ts";
 import { configurationHandlers } from "../configuration/configuration.ts";
 import { freezeHandlers, policyHandlers } from "../configuration/policy.ts";
+import { rollbackHandlers } from "../configuration/rollback.ts";
 import type { ServiceContext } from "../context.ts";
-import { deliveryHandlers } from "../deliveries.ts";
-import { inboundHandlers } from "../inbound.ts";
 import type { AllHandlers, Handlers } from "../invoke.ts";
 import { keyHandlers } from "../keys.ts";
 import { endHandlers } from "../markets/ends.ts";
@@ -19,6 +18,9 @@ import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";
 import { walletHandlers } from "../traders/wallets.ts";
+import { deliveryHandlers } from "../webhooks/deliveries.ts";
+import { inboundHandlers } from "../webhooks/inbound.ts";
+import { inboundListHandlers } from "../webhooks/inbound-list.ts";
 import type { DurabilityWatch } from "./durability-watch.ts";
 import { serverHandlers } from "./server-status.ts";
 
@@ -44,6 +46,7 @@ export function allHandlers(
     ...recordHandlers(context),
     ...policyHandlers(context),
     ...inboundHandlers(context),
+    ...inboundListHandlers(context),
     ...reportHandlers(context),
     ...explainHandlers(context, refusals),
     ...keyHandlers(context),
@@ -52,6 +55,7 @@ export function allHandlers(
     ...oracleHandlers(context),
     ...freezeHandlers(context),
     ...configurationHandlers(context),
+    ...rollbackHandlers(context),
     ...serverHandlers(context, durability),
     ...healthHandlers(isDatabaseUp),
   };

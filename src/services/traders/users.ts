@@ -1,12 +1,13 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
+import type { IsSealed } from "../../domain/audit/seal.ts";
 import { Fault } from "../../domain/fault.ts";
 import { microFromUsd } from "../../domain/money.ts";
 import type { Policy } from "../../domain/policy/policy.ts";
 import { capMinor, traderStateOf } from "../../domain/trader.ts";
 import type { Trader } from "../../engine/rows.ts";
 import { loadRevocations, loadTraders } from "../../ledger/standing.ts";
-
+import type { ReadSql } from "../../postgres/connect.ts";
 import { listTraderIds, readMoneyOf } from "../../queries/traders/list-traders.ts";
 import { readTrader, readWallet } from "../../queries/traders/traders.ts";
 import { readPolicy } from "../configuration/policy.ts";
@@ -38,15 +39,15 @@ async function listUsers(
   { pool, cursors, isSealed }: ServiceContext,
   input: Input<"listUsers">,
 ): Promise<Result<"listUsers">> {
-  const { limit, cursor: _, minExposureUsd, ...filter } = input;
-  const minExposureMicro = minExposureUsd === undefined ? undefined : microFromUsd(minExposureUsd);
-  if (minExposureUsd !== undefined && minExposureMicro === undefined)
-    throw new Fault("BAD_REQUEST", "minExposureUsd: must have at most 6 decimals");
+  const { limit, cursor: _, minExposureUsd, minOwedUsd, ...filter } = input;
+  const minExposureMicro = leastMicro("minExposureUsd", minExposureUsd);
+  const minOwedMicro = leastMicro("minOwedUsd", minOwedUsd);
   const list = cursors.list("listUsers", input);
   const [after] = list.reached(["string"]) ?? [];
   return pool.snapshot(async (sql) => {
-    const found = await listTraderIds(sql, { ...filter, minExposureMicro, after, limit: limit + 1 });
-    const { page, nextCursor } = list.page(found, limit, (last) => [last]);
+    const query = { ...filter, minExposureMicro, minOwedMicro, after, limit: limit + 1 };
+    const { ids, reached } = await listTraderIds(sql, query);
+    const { page, nextCursor } = list.page(ids, limit, (last) => [last]);
     const [traders, money] = await Promise.all([loadTraders(sql, page, isSealed), readMoneyOf(sql, page)]);
     const items = page.flatMap((userId) => {
       const [trader, has] = [traders.get(userId), money.get(userId)];
@@ -56,15 +57,29 @@ async function listUsers(
       const { balanceMicro: balanceUsd, exposureMicro: exposureUsd, owedMicro: owedUsd } = has;
       return [{ ...standing, balanceUsd, exposureUsd, owedUsd, createdAt }];
     });
-    return { items, nextCursor };
+    return { items, nextCursor: nextCursor ?? (reached === undefined ? null : list.cursorAt([reached])) };
   });
+}
+
+/** @throws Fault BAD_REQUEST naming the field */
+function leastMicro(field: string, dollars: number | undefined): bigint | undefined {
+  if (dollars === undefined) return undefined;
+  const micro = microFromUsd(dollars);
+  if (micro === undefined) throw new Fault("BAD_REQUEST", `${field}: must have at most 6 decimals`);
+  return micro;
+}
+
+/** @throws Fault NOT_FOUND for a user whom the tenant has never seen, as every read of operators does */
+export async function requireTrader(sql: ReadSql, id: string, isSealed: IsSealed): Promise<Trader> {
+  const trader = await readTrader(sql, id, isSealed);
+  if (!trader) throw new Fault("NOT_FOUND", "User not found");
+  return trader;
 }
 
 async function getUser({ pool, isSealed }: ServiceContext, id: string): Promise<Result<"getUser">> {
   const [trader, wallet, revocations] = await pool.snapshot((sql) =>
-    Promise.all([readTrader(sql, id, isSealed), readWallet(sql, id), loadRevocations(sql, [id], isSealed)]),
+    Promise.all([requireTrader(sql, id, isSealed), readWallet(sql, id), loadRevocations(sql, [id], isSealed)]),
   );
-  if (!trader) throw new Fault("NOT_FOUND", "User not found");
   const { kyc, jurisdiction, suitabilityScore, createdAt } = trader;
   const revokeBefore = revocations.get(id)?.before ?? null;
   const standing = { state: traderStateOf(trader), kyc, jurisdiction, suitabilityScore };

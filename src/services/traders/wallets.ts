@@ -5,6 +5,7 @@ import { Fault } from "../../domain/fault.ts";
 import { outcomeOf } from "../../domain/market/outcome.ts";
 import type { Command } from "../../engine/commands.ts";
 import type { Withdrawal } from "../../engine/rows.ts";
+import { readQuestions } from "../../queries/audit.ts";
 import {
   listStatement,
   listWithdrawals,
@@ -16,6 +17,7 @@ import { requireUser, type ServiceContext, submit } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { prepared, submitGoverned } from "../proposals/governed.ts";
 import { MARKETS } from "../views/touched.ts";
+import { requireTrader } from "./users.ts";
 
 const JSON_PAGE = 50;
 const CSV_PAGE = 10_000;
@@ -35,6 +37,10 @@ export function walletHandlers(context: ServiceContext) {
   return {
     getWallet: async (_, caller) => walletView(requireUser(caller).id),
     listStatement: (input, caller) => statement(context, input, requireUser(caller)),
+    listUserStatement: async (input) => {
+      await pool.read((sql) => requireTrader(sql, input.id, context.isSealed));
+      return statement(context, input, input);
+    },
     requestWithdrawal: ({ amount }, caller) =>
       submit(
         context,
@@ -62,10 +68,10 @@ function withdrawalView({ id, traderId, amountMicro, status, createdAt }: Withdr
 }
 
 async function withdrawals({ pool, cursors }: ServiceContext, input: Input<"listWithdrawals">) {
-  const { status, limit } = input;
+  const { status, userId: traderId, limit } = input;
   const list = cursors.list("listWithdrawals", input);
   const [before] = list.reached(["string"]) ?? [];
-  const rows = await pool.read((sql) => listWithdrawals(sql, { status, before, limit: limit + 1 }));
+  const rows = await pool.read((sql) => listWithdrawals(sql, { status, traderId, before, limit: limit + 1 }));
   const { page, nextCursor } = list.page(rows, limit, ({ id }) => [id]);
   return { items: page.map(withdrawalView), nextCursor };
 }
@@ -142,23 +148,21 @@ async function statement(
       : { seq, leg, balanceMicro: BigInt(balance) };
   const query = { traderId, wallet: walletOf(traderId), receivable: receivableOf(traderId), from, limit: limit + 1 };
   const rows = await pool.read((sql) => listStatement(sql, query));
-  const page = rows.slice(0, limit);
+  const entries = rows.slice(0, limit).map(entryOf);
+  const questions = await pool.read((sql) =>
+    readQuestions(
+      sql,
+      entries.flatMap(({ marketId }) => marketId ?? []),
+    ),
+  );
   const next = rows[limit];
   return {
-    items: page.map(entryOf),
+    items: entries.map((entry) => withQuestion(entry, questions)),
     nextCursor: next ? list.cursorAt([next.seq, next.leg, String(next.balanceMicro)]) : null,
   };
 }
 
-function entryOf({
-  seq,
-  ts,
-  type,
-  amountMicro,
-  owedMicro,
-  balanceMicro,
-  payload,
-}: StatementRow): Result<"listStatement">["items"][0] {
+function entryOf({ seq, ts, type, amountMicro, owedMicro, balanceMicro, payload }: StatementRow): StatementEntry {
   return {
     seq,
     ts: Date.parse(ts),
@@ -170,11 +174,14 @@ function entryOf({
   };
 }
 
+function withQuestion(entry: StatementEntry, questions: ReadonlyMap<string, string>): StatementEntry {
+  const question = entry.marketId === undefined ? undefined : questions.get(entry.marketId);
+  return question === undefined ? entry : { ...entry, question };
+}
+
+type StatementEntry = Result<"listStatement">["items"][number];
 type Cause = Partial<
-  Pick<
-    Result<"listStatement">["items"][0],
-    "marketId" | "tradeId" | "withdrawalId" | "reference" | "from" | "outcome" | "reason"
-  >
+  Pick<StatementEntry, "marketId" | "tradeId" | "withdrawalId" | "reference" | "from" | "outcome" | "reason">
 >;
 
 /** The market with its end, trade, withdrawal or reference of an entry that moved money. */

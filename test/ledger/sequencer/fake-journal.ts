@@ -26,6 +26,8 @@ export interface Faults {
   silentDeath: number;
   /** A statement that takes seconds. */
   slow: number;
+  /** Per message between two processes: their connection breaks behind it, or before a reply. */
+  linkLost: number;
   /** Milliseconds of the simulation during which the database cannot be reached. */
   outage: [from: number, to: number];
   /** Likewise: during these no commit is waited for, and each is warned about. */
@@ -42,6 +44,7 @@ export const NO_FAULTS: Faults = {
   misshapen: 0,
   silentDeath: 0,
   slow: 0,
+  linkLost: 0,
   outage: [0, 0],
   standbyAway: [0, 0],
 };

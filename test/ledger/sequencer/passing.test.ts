@@ -47,7 +47,10 @@ class Scene {
         }
         this.epoch += 1n;
       },
-      findStored: async (requests) => new Set(requests.filter((request) => this.stored.has(request))),
+      findAnswers: async (requests) => {
+        const stored = requests.filter((request) => this.stored.has(request));
+        return new Map(stored.map((request) => [request, `${request} is stored`]));
+      },
       monotonic: () => this.scheduler.now,
       after: (ms, run) => this.scheduler.after(ms, run),
       defer: (work) => void this.scheduler.after(0, work),
@@ -114,13 +117,13 @@ test("a process that met no other, and one that leads, decide by themselves; the
   expect(await alone.submit("b")).toBe("b decided here");
 });
 
-test("a lost leader: after the fence, what is stored has an unknown outcome, and the rest is decided here", async () => {
+test("a lost leader: after the fence, what is stored is answered from there, and the rest is decided here", async () => {
   const scene = await Scene.open();
   const answers = [scene.submit("stored"), scene.submit("not stored")];
   await scene.pass(1);
   scene.stored.add("stored");
   scene.leader.lost();
-  expect(await Promise.all(answers)).toEqual(["OUTCOME_UNKNOWN", "not stored decided here"]);
+  expect(await Promise.all(answers)).toEqual(["stored is stored", "not stored decided here"]);
   expect(scene.fences).toBe(1);
   expect(scene.decided).toEqual(["not stored"]);
   expect(await scene.submit("later")).toBe("later decided here");
@@ -204,6 +207,21 @@ test("a leader without a database is left: its commands are decided here", async
   expect(await scene.submit("b")).toBe("b decided here");
   scene.passing.meet();
   expect(scene.looked).toBe(1);
+});
+
+test("a leader that does not know what became of a command is left: this process finds it out", async () => {
+  const scene = await Scene.open();
+  const answers = ["stored", "not stored", "under way"].map((request) => scene.submit(request));
+  await scene.pass(1);
+  scene.stored.add("stored");
+  const fault = new Fault("OUTCOME_UNKNOWN", "The database did not confirm the change");
+  scene.reply({ id: 1, kind: "refused", fault }, { id: 2, kind: "refused", fault });
+  expect(await Promise.all(answers.slice(0, 2))).toEqual(["stored is stored", "not stored decided here"]);
+  expect(scene.fences).toBe(1);
+  expect(await scene.submit("later")).toBe("later decided here");
+  scene.reply({ id: 3, kind: "answer", answer: "done" });
+  expect(await answers[2]).toBe("done");
+  expect(scene.isClosed).toBe(true);
 });
 
 test("a process that ends passes nothing more and keeps the connection until the last reply", async () => {

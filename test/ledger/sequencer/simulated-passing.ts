@@ -1,5 +1,6 @@
 import { Fault } from "../../../src/domain/fault.ts";
 import type { Command } from "../../../src/engine/commands.ts";
+import type { TradeResult } from "../../../src/engine/trade.ts";
 import type { Head } from "../../../src/ledger/commit.ts";
 import { CalledBack } from "../../../src/ledger/sequencer/faults.ts";
 import {
@@ -52,10 +53,12 @@ export function passingBetween(
       count("leaders lost");
       return journal.fence();
     },
-    findStored: async (requests) => {
+    findAnswers: async (requests) => {
       const unkeyed = requests.filter(({ task }) => task.key === undefined);
-      const stored = await journal.findTrades(unkeyed.map(({ command }) => idOf(command)));
-      return new Set(unkeyed.filter(({ command }) => stored.has(idOf(command))));
+      const ids = await journal.findTrades(unkeyed.map(({ command }) => idOf(command)));
+      const stored = unkeyed.filter(({ command }) => ids.has(idOf(command)));
+      for (const _ of stored) count("answered from what is stored");
+      return new Map(stored.map((asked) => [asked, storedAnswer(asked)]));
     },
     monotonic: () => scheduler.now,
     after: (ms, run) => scheduler.after(ms, run),
@@ -65,6 +68,10 @@ export function passingBetween(
 
 function idOf(command: Command): string {
   return "id" in command ? command.id : "";
+}
+
+function storedAnswer({ command }: Asked): Answered {
+  return { kind: "done", result: { tradeId: idOf(command) } as TradeResult, body: "" };
 }
 
 function connection(
@@ -91,6 +98,7 @@ function connection(
   };
   const reply = (replies: (Reply<Answered> & { id: number })[]) => {
     if (!leader.isAlive || isCut) return;
+    if (random.chance(self.journal.faults.linkLost)) return cut();
     travel(back, () => !isCut && self.isAlive && listener.replied(replies));
   };
   const take = (sentAt: number, { id, epoch, request }: Passed<Asked>) => {
@@ -117,7 +125,7 @@ function connection(
         scheduler.note(() => `passed to ${leader.journal.name}: ${each.request.task.actor} in epoch ${each.epoch}`);
         travel(there, () => leader.isAlive && take(sentAt, each));
       }
-      if (random.chance(self.journal.faults.answerLost)) cut();
+      if (random.chance(self.journal.faults.linkLost / 5)) cut();
     },
     close() {
       isCut = true;

@@ -46,7 +46,7 @@ describe("whatever happens, answers and journal agree with a naive replay of the
       // Two commits under way at once, and turns taken.
       ...["in, then in", "turns"],
       // Commands passed to another process, lost with it, and called back from it.
-      ...["passed", "leaders lost", "called back"],
+      ...["passed", "leaders lost", "called back", "answered from what is stored"],
       ...["KYC_REQUIRED", "MAX_TRADE_EXCEEDED", "PRICE_BOUND", "TREASURY_INSUFFICIENT"],
     ])
       expect(statistics.get(event) ?? 0, event).toBeGreaterThan(10);

@@ -46,6 +46,8 @@ export interface Run {
   attempts: Attempt[];
   /** Nothing fails in this one. */
   calm: boolean;
+  /** The database never fails in this one, whatever becomes of the processes and their connection. */
+  databaseHolds: boolean;
   /** Attempts that have no answer yet. */
   waiting: Set<Pick<Attempt, "sentSeq">>;
   /** Errors that the sequencers reported to their operators. */
@@ -150,6 +152,7 @@ function anyFaults(random: Random, crowded: boolean): Faults {
     misshapen: rate * random.next() * 0.5,
     silentDeath: rate * random.next(),
     slow: rate * random.next(),
+    linkLost: random.pick([0, 0.05, 0.3]),
     outage: rate > 0 && random.chance(0.1) ? [from, from + random.pick([200, 2500, 12_000])] : [0, 0],
     standbyAway: rate > 0 && random.chance(0.15) ? [away, away + random.pick([200, 2500, 12_000])] : [0, 0],
   };
@@ -170,6 +173,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     tasks: [],
     attempts: [],
     calm: true,
+    databaseHolds: true,
     waiting: new Set(),
     errors: [],
     hanging: [],
@@ -250,7 +254,7 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
   async function failovers(): Promise<void> {
     for (let times = random.int(0, 2); times > 0; times--) {
       await scheduler.sleep(random.between(0, 1200));
-      if (run.calm) continue;
+      if (run.databaseHolds) continue;
       scheduler.note(() => "the standby takes over");
       if (database.failOver()) count(run, "failovers that lost something");
       const seq = Number(database.head.seq);
@@ -273,7 +277,9 @@ export async function simulate(seed: number, notes?: string[]): Promise<Run> {
     for (const command of opening) await perform({ id, actor: `task:${id++}`, command: () => command, key: undefined });
     crowded = random.chance(0.4);
     const faults = anyFaults(random, crowded);
-    run.calm = Object.values(faults).every((rate) => rate === 0 || Array.isArray(rate));
+    const { linkLost, ...ofDatabase } = faults;
+    run.databaseHolds = Object.values(ofDatabase).every((rate) => rate === 0 || Array.isArray(rate));
+    run.calm = run.databaseHolds && linkLost === 0;
     for (const { journal } of processes) journal.faults = faults;
     const [mostClients, mostTasks] = crowded ? [8, 16] : [5, 9];
     const clients = Array.from({ length: random.int(2, mostClients) }, () =>

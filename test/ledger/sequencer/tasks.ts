@@ -1,6 +1,6 @@
 import { DEFAULT_POLICY } from "../../../src/domain/policy/policy.ts";
-import type { ArrivedWebhook } from "../../../src/engine/arrived-webhooks.ts";
 import type { Command } from "../../../src/engine/commands.ts";
+import type { ArrivedWebhook } from "../../../src/engine/webhooks/arrived.ts";
 import { BEGINNING } from "./fake-database.ts";
 import type { Random } from "./random.ts";
 

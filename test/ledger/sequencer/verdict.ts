@@ -21,6 +21,7 @@ const REFUSED_BY_US = new Set(["OVERLOADED", "DATABASE_UNAVAILABLE", "INTERNAL"]
 export function judge(run: Run): void {
   must(run.hanging.length === 0, `left hanging: ${run.hanging.join(", ")}`);
   if (run.calm) for (const attempt of run.attempts) checkCalm(attempt);
+  if (run.databaseHolds) for (const attempt of run.attempts) checkKnown(attempt);
   checkChain(run);
   const entries = entriesByTask(run);
   const ledger = checkJournal(run);
@@ -35,6 +36,12 @@ function checkCalm({ command, outcome }: Attempt): void {
   if (outcome.kind !== "fault") return;
   const ours = REFUSED_BY_US.has(outcome.code) || outcome.code === "OUTCOME_UNKNOWN";
   must(!ours || isPoison(command), `${command.type} got ${outcome.code} on a calm day`);
+}
+
+/** If a process ends, those who asked another one still learn the outcome. */
+function checkKnown({ command, outcome }: Attempt): void {
+  const isUnknown = outcome.kind === "fault" && outcome.code === "OUTCOME_UNKNOWN";
+  must(!isUnknown, `${command.type} got OUTCOME_UNKNOWN while the database held`);
 }
 
 /** Gapless, linked, sealed, and never back in time; the head row is its end. */

@@ -27,6 +27,8 @@ export interface ServedOptions extends Partial<TenantOptions> {
   resolution?: Json;
   /** The section of the tenant file about what needs several people. */
   approvals?: Json;
+  /** The section of the tenant file about webhooks. */
+  webhooks?: Json;
   /** Where it listens, if not at free ports of the loopback address. */
   where?: Partial<ListenOptions>;
 }
@@ -34,6 +36,7 @@ export interface ServedOptions extends Partial<TenantOptions> {
 export async function serveTenant({
   resolution,
   approvals,
+  webhooks,
   where,
   ...options
 }: ServedOptions = {}): Promise<ServedTenant> {
@@ -47,9 +50,11 @@ export async function serveTenant({
   // The keys that the harness inserted are named again, or the apply would revoke them.
   const stored = await backend.sql`select hash, name, type, expires_at from api_key where expires_at is null`;
   const keys = stored.map(({ hash, name, type }) => ({ hash, name, type, expiresAt: null }));
-  const sections: { [name: string]: Json } = { ...(resolution && { resolution }), ...(approvals && { approvals }) };
+  const sections: { [name: string]: Json } = Object.fromEntries(
+    Object.entries({ resolution, approvals, webhooks }).filter((each): each is [string, Json] => each[1] !== undefined),
+  );
   await sequencer.submit({
-    command: configOf({ keys, ...((resolution || approvals) && { document: canonicalJson(sections) }) }),
+    command: configOf({ keys, ...(Object.keys(sections).length > 0 && { document: canonicalJson(sections) }) }),
     actor: "cli:test",
   });
   const server = await serveServices(services, { pool: backend.pool, ...options }, where);

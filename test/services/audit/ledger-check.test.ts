@@ -156,6 +156,23 @@ test("of a large ledger a question is answered with the last comparison of the b
   expect(await watch.failing()).toEqual([]);
 });
 
+test("of a large ledger every check is told as the last comparison found it, without another one", async () => {
+  let snapshots = 0;
+  const { checks } = optionsOf();
+  const watch = watchOf({
+    comparedEachTime: 5n,
+    checks: {
+      snapshot: (query) => {
+        snapshots += 1;
+        return checks.snapshot(query);
+      },
+    },
+  });
+  const { checks: found } = await watch.reconcile();
+  expect(await watch.explain()).toEqual(found);
+  expect(snapshots).toBe(1);
+});
+
 test("the background check compares everything when due, reports a problem once, and notices when it is solved", async () => {
   const told: string[][] = [];
   const mended = Promise.withResolvers<void>();

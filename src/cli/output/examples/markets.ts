@@ -29,6 +29,8 @@ market history rain
 market history rain -o csv
 market depth rain
 market depth rain -o json
+market positions rain
+market positions rain -o csv
 market trending
 market trending -o json
 market watch
@@ -50,6 +52,8 @@ oracle status
 oracle status -o json
 oracle feeds
 oracle feeds -o json --fields feed
+oracle samples pm:btc
+oracle samples pm:btc -o json --fields sources
 oracle sources
 oracle sources -o json
 oracle check

@@ -1,6 +1,7 @@
 export const PEOPLE = `
 user list --state restricted
 user list --q ali --min-exposure 10 -o csv
+user list --min-owed 0.01
 user show alice
 user show alice -o json --fields balanceUsd
 user orders alice
@@ -28,7 +29,7 @@ suitability show --user alice
 suitability show --user alice -o json --fields score
 
 funding list --status pending
-funding list --limit 10 -o json
+funding list --user alice --limit 10 -o json
 funding request --user alice --amount 25
 funding request --user alice --amount 25 -o json --fields withdrawalId
 funding approve wdr_5c1f20 --reason "account checked"
@@ -63,9 +64,11 @@ report daily --days 7 -o csv
 report house --days 7
 report house --days 7 -o markdown
 report traders
-report traders --days 30 -o csv
+report traders --days 30 --user alice -o csv
 report funding
 report funding --days 30 -o csv
+report risk
+report risk -o csv
 
 risk
 risk --status suspended,closed

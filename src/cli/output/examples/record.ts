@@ -41,13 +41,19 @@ webhook verify --body event.json --signature "$SIGNATURE"
 webhook verify --body event.json --signature "$SIGNATURE" \
     --id "$ID" --timestamp "$TIME"
 webhook deliveries
-webhook deliveries --receiver crm --status dead
+webhook deliveries --receiver crm --status dead --user alice
+webhook delivery "$DELIVERY"
+webhook delivery "$DELIVERY" -o json --fields body
 webhook replay "$DELIVERY"
 webhook replay "$EVENT" --reason "the receiver had lost it"
+webhook inbound
+webhook inbound --provider stripe
 webhook receivers
 webhook receivers -o json
 webhook enable crm
 webhook enable crm --reason "it is back"
+webhook test crm
+webhook test crm --reason "its new address"
 webhook listen --print-secret
 webhook listen --forward-to http://localhost:3000/hook
 

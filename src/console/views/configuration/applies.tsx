@@ -1,4 +1,5 @@
-import type { WireResult } from "../../../contract/operations.ts";
+import type { WireInput, WireResult } from "../../../contract/operations.ts";
+import { canonicalJson } from "../../../domain/audit/audit-link.ts";
 import { counted } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { useAnswer } from "../../live/use-answer.ts";
@@ -7,9 +8,10 @@ import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
-import { type Rollback, readRollback } from "./rollback.ts";
+import { PlannedChanges } from "./planned.tsx";
 import { Value } from "./value.tsx";
 
+type Rollback = WireResult<"previewRollback">;
 type Applied = WireResult<"listApplies">["items"][number];
 
 /** Every apply with who, when, why and from which commit; what each one changed on request; and the way back to it. */
@@ -69,11 +71,11 @@ const rollingBack = (tenant: string, { seq, ts }: Applied): ActionOf<Rollback> =
   label: "Roll back",
   thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")} UTC`,
   scope: "config",
-  preview: (api) => readRollback(api, seq),
-  explain: (shown) => (shown ? <BroughtBack of={shown} /> : <p>Reading what would change …</p>),
+  preview: (api) => api.previewRollback({ seq }),
+  explain: (shown) => (shown ? <Plan of={shown} /> : <p>Reading what would change …</p>),
   run: (api, shown) => {
     if (!shown) throw new Error("The changes are not read yet");
-    return api.applyConfig(shown.input);
+    return api.applyConfig(shown.input as WireInput<"applyConfig">);
   },
   line: (_values, reason) =>
     pmctl(
@@ -91,25 +93,27 @@ const rollingBack = (tenant: string, { seq, ts }: Applied): ActionOf<Rollback> =
       : "Nothing differed from that apply.",
 });
 
-function BroughtBack({ of: { fields, keysLeft } }: { of: Rollback }) {
+/** What the terminal shows of the plan, except for the rules of the tenant file. */
+function Plan({ of: plan }: { of: Rollback }) {
+  const { settings, kept, overrides, warnings, actorsNeeded } = plan;
+  const lines = [
+    ...(actorsNeeded > 1 ? [`${counted(actorsNeeded, "actor")} must agree.`] : []),
+    ...(settings.length > 0 ? [`Servers take from the files when they start: ${settings.join(", ")}.`] : []),
+    ...(kept.length > 0 ? [`Not brought back: ${kept.join(", ")}.`] : []),
+    ...overrides.map(
+      ({ field, value, until }) => `${field} is ${canonicalJson(value)} until ${until}, by an override.`,
+    ),
+    ...warnings.map((warning) => `Warning: ${warning}`),
+  ];
   return (
     <>
-      <Table
-        name="Brought back"
-        rows={fields}
-        id={({ field }) => field}
-        empty="No live value differs from that apply."
-        columns={[
-          { title: "Field", cell: ({ field }) => field },
-          { title: "Now", cell: ({ from }) => <Value of={from} /> },
-          { title: "Then", cell: ({ to }) => <Value of={to} /> },
-        ]}
-      />
-      <p>
-        Keys, capital and the terms of markets stay. Settings of servers take effect from the files, at their next
-        start.
-      </p>
-      {keysLeft.length > 0 && <p>Not brought back: {keysLeft.join(", ")}.</p>}
+      <PlannedChanges of={plan} empty="No live value differs from that apply." />
+      {lines.map((line) => (
+        <p key={line} dir="auto">
+          {line}
+        </p>
+      ))}
+      <p class="soft">Keys, capital and the terms of markets stay. Only pmctl checks the rules of the tenant file.</p>
     </>
   );
 }

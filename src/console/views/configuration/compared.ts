@@ -13,7 +13,7 @@ export interface ComparedField {
   /** Whether someone changed it since, or an override holds. */
   differs: boolean;
   /** The newest change of the field that no apply made. */
-  changed: Pick<Config["changes"][number], "actor" | "seq" | "ts"> | undefined;
+  changed: (Pick<Config["changes"][number], "actor" | "seq" | "ts"> & { reason: string }) | undefined;
   /** When the live value ends by itself. */
   until: string | undefined;
 }
@@ -39,7 +39,8 @@ export function comparedFields({ policy, overrides, changes, document, ...config
       const value = override?.value ?? permanent;
       const stated = file.get(field);
       const differs = override !== undefined || (stated !== undefined && !isSame(stated, value));
-      const changed = changes.find(({ payload }) => Object.hasOwn(changesIn(payload), field.replace("policy.", "")));
+      const entry = changes.find(({ payload }) => Object.hasOwn(changesIn(payload), field.replace("policy.", "")));
+      const changed = entry && { ...entry, reason: String(entry.payload.reason ?? "") };
       return { field, file: stated, live: value, differs, changed, until: override?.until };
     })
     .sort((one, other) => Number(other.differs) - Number(one.differs) || (one.field < other.field ? -1 : 1));

@@ -5,10 +5,8 @@ import type { Curve, Point } from "../../parts/curve.ts";
 import { TraderLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { holdersOf, type Life, tradesIn } from "./life.ts";
+import { type Life, tradesIn } from "./life.ts";
 import type { Market } from "./words.tsx";
-
-const MOST_HOLDERS = 100;
 
 /** The price by the hour, and by each trade where they are known. */
 export function Price({
@@ -78,29 +76,4 @@ function summed(levels: WireResult<"getMarketDepth">["yes"]): Point[] {
     sum += size;
     return [price, sum];
   });
-}
-
-/** Positions by holder, summed from the trades. */
-export function Holders({ of: life, isEnded }: { of: Life; isEnded: boolean }) {
-  const holders = holdersOf(tradesIn(life));
-  const more = holders.length - MOST_HOLDERS;
-  return (
-    <>
-      <h2>{isEnded ? "Positions at the end" : "Positions by holder"}</h2>
-      {!life.isWhole && <p class="warn">Summed from the latest trades only: the market has too many to read here.</p>}
-      <Table
-        name="Positions"
-        rows={holders.slice(0, MOST_HOLDERS)}
-        id={({ userId }) => userId}
-        empty="No user has a position. Traders open one with a trade."
-        columns={[
-          { title: "Holder", cell: ({ userId }) => <TraderLink id={userId} /> },
-          { title: "Yes shares", isNumber: true, cell: ({ yes }) => count(yes) },
-          { title: "No shares", isNumber: true, cell: ({ no }) => count(no) },
-          { title: "Cost", isNumber: true, cell: ({ costUsd }) => <Usd of={costUsd} /> },
-        ]}
-      />
-      {more > 0 && <p class="soft">And {count(more)} more with a smaller cost.</p>}
-    </>
-  );
 }

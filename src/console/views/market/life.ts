@@ -1,6 +1,5 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { type AuditContent, isOfType } from "../../../domain/audit/audit-payloads.ts";
-import { microFromDecimal, usdFromMicro } from "../../../domain/money.ts";
 
 export type Entry = WireResult<"listAudit">["entries"][number];
 
@@ -63,34 +62,4 @@ export type Trade = Entry & AuditContent<"trade.executed">;
 /** Newest first. */
 export function tradesIn({ entries }: Life): Trade[] {
   return entries.filter((entry): entry is Trade => isOfType(entry, "trade.executed"));
-}
-
-/** What a user has of a market. */
-export interface Holder {
-  userId: string;
-  yes: number;
-  no: number;
-  costUsd: number;
-}
-
-/** What each user bought and did not sell, the largest cost first. @param trades all of the market */
-export function holdersOf(trades: readonly Trade[]): Holder[] {
-  const sums = new Map<string, { yes: bigint; no: bigint; cost: bigint }>();
-  for (const { payload } of trades) {
-    const { userId, side, action, amount, shares, cost = "0" } = payload;
-    const sum = sums.get(userId) ?? { yes: 0n, no: 0n, cost: 0n };
-    sums.set(userId, sum);
-    const isSale = action === "sell";
-    sum[side] += (isSale ? -1n : 1n) * microFromDecimal(shares);
-    sum.cost += isSale ? -microFromDecimal(cost) : microFromDecimal(amount);
-  }
-  return [...sums]
-    .filter(([, { yes, no }]) => yes > 0n || no > 0n)
-    .toSorted(([, a], [, b]) => Number(b.cost - a.cost))
-    .map(([userId, { yes, no, cost }]) => ({
-      userId,
-      yes: usdFromMicro(yes),
-      no: usdFromMicro(no),
-      costUsd: usdFromMicro(cost),
-    }));
 }

@@ -8,8 +8,9 @@ import { pmctl } from "../../terminal-line.ts";
 import { Decisions, type Proposal, Standing } from "../decisions.tsx";
 import { MarketActions } from "./actions.tsx";
 import { MarketFacts } from "./facts.tsx";
-import { Depth, Holders, Liability, Price } from "./figures.tsx";
+import { Depth, Liability, Price } from "./figures.tsx";
 import { type Life, readLife } from "./life.ts";
+import { Positions } from "./positions.tsx";
 import { Timeline } from "./timeline.tsx";
 import type { Market } from "./words.tsx";
 
@@ -26,7 +27,7 @@ interface Shown {
 }
 
 /** One market: its figures, its whole life, and what an operator can do about it. */
-export function MarketView({ id }: ViewProps) {
+export function MarketView({ id, query }: ViewProps) {
   const { session, changes } = useDesk();
   const live = useLive((api) => readMarket(api, id), id);
   // A long log takes seconds to search, which the figures do not wait for.
@@ -60,9 +61,9 @@ export function MarketView({ id }: ViewProps) {
           <Price history={history} life={life} of={of} />
           {previews && <Liability of={previews} />}
           {depth && <Depth of={depth} />}
+          <Positions id={of.id} query={query} />
           {refused && <p class="problem">The market's entries of the audit log: {refused.message}</p>}
           {!life && !refused && <p class="empty">Reading the market's entries of the audit log …</p>}
-          {life && <Holders of={life} isEnded={of.status === "settled"} />}
           {life && <Timeline of={life} market={of} />}
         </>
       )}

@@ -3,6 +3,7 @@ import { useDesk } from "../../desk.ts";
 import { useAnswer } from "../../live/use-answer.ts";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
+import { addressOf } from "../../router.ts";
 import { mayUse } from "../../session.ts";
 import { pmctl } from "../../terminal-line.ts";
 
@@ -31,7 +32,14 @@ export function Feeds({ of: feeds }: { of: WireResult<"listFeeds"> }) {
         id={({ feed }) => feed}
         empty="The tenant file has no feed. Add one below oracle, or settle markets by hand."
         columns={[
-          { title: "Feed", cell: ({ feed }) => <bdi>{feed}</bdi> },
+          {
+            title: "Feed",
+            cell: ({ feed }) => (
+              <a href={addressOf("/oracle", { feed })} dir="auto">
+                {feed}
+              </a>
+            ),
+          },
           { title: "Sources", cell: ({ sources }) => <bdi>{sources.join(", ")}</bdi> },
           { title: "Unusable", cell: ({ lacking: unusable }) => <bdi>{unusable.join(", ") || "—"}</bdi> },
           { title: "Quorum", isNumber: true, cell: ({ quorum }) => String(quorum) },

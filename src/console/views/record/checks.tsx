@@ -90,6 +90,9 @@ function Comparison() {
               : `The ledger disagrees by ${exactUsd(found.result.discrepancy)}.`}{" "}
             {found.seq && <a href={addressOf(`/record/${found.seq}`)}>Entry {found.seq}</a>}
           </p>
+          <p class="soft">
+            Every row was compared at <Time at={found.result.verifiedAt} />.
+          </p>
           <Table
             name="Checks"
             rows={found.checks}

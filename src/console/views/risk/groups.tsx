@@ -6,20 +6,15 @@ import { Usd } from "../../parts/usd.tsx";
 import { addressOf } from "../../router.ts";
 import { type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
 
-type Risks = WireResult<"listRisk">;
-
 /** So many groups are drawn, those with the largest losses. */
 const DRAWN = 100;
 
 /** Markets that tend to end alike: the risks by category. */
-export function Categories({ of: risks }: { of: Risks }) {
-  const groups = [...Map.groupBy(risks, ({ category = "" }) => category)]
-    .map(([category, within]) => ({ category, markets: within.length, worst: worstCase(within, {}).worst }))
-    .toSorted((one, other) => other.worst - one.worst);
+export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
   return (
     <Table
       name="Categories"
-      rows={groups.slice(0, DRAWN)}
+      rows={of}
       id={({ category }) => category}
       empty="No market is unsettled."
       columns={[
@@ -32,7 +27,7 @@ export function Categories({ of: risks }: { of: Risks }) {
           ),
         },
         { title: "Markets", isNumber: true, cell: ({ markets }) => count(markets) },
-        { title: "All together can cost", isNumber: true, cell: ({ worst }) => <Usd of={worst} /> },
+        { title: "All together can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
       ]}
     />
   );

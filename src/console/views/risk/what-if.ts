@@ -18,7 +18,8 @@ export interface WorstCase {
   rest: number;
 }
 
-export function worstCase(risks: readonly Risk[], supposed: Supposed): WorstCase {
+/** @param worstOfAll of every market, in dollars, where the risks are only some of them */
+export function worstCase(risks: readonly Risk[], supposed: Supposed, worstOfAll?: number): WorstCase {
   const sum = { worst: 0, supposed: 0, rest: 0 };
   for (const risk of risks) {
     sum.worst += micro(risk.maxLiability);
@@ -26,7 +27,12 @@ export function worstCase(risks: readonly Risk[], supposed: Supposed): WorstCase
     if (outcome) sum.supposed += micro(lossIf(risk, outcome));
     else sum.rest += micro(risk.maxLiability);
   }
-  return { worst: sum.worst / MICRO, supposed: sum.supposed / MICRO, rest: sum.rest / MICRO };
+  const others = worstOfAll === undefined ? 0 : micro(worstOfAll) - sum.worst;
+  return {
+    worst: (sum.worst + others) / MICRO,
+    supposed: sum.supposed / MICRO,
+    rest: (sum.rest + others) / MICRO,
+  };
 }
 
 /** What the house loses if the market settles so, in dollars: the payout less the stakes, so below 0 for a gain. */

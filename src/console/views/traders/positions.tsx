@@ -1,69 +1,107 @@
+import type { WireResult } from "../../../contract/operations.ts";
+import { useDesk } from "../../desk.ts";
 import { count, outcomeWords, percent, usd } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { MarketLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
+import { Terminal } from "../../parts/terminal.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
-import { type Holding, type Holdings, readHoldings, TRADES } from "./holdings.ts";
+import { pmctlAbout } from "../../terminal-line.ts";
 
-const resultOf = ({ worth, cost }: Holding): number => worth - cost;
+type Portfolio = WireResult<"getUserPortfolio">;
 
-/** What a trader holds and held until settlement, with the result of each market. */
+/** The most markets that are shown. */
+const ROWS = 100;
+
+/** What a trader holds of a market, or held until it was settled. Dollars. */
+interface Holding {
+  marketId: string;
+  question: string;
+  /** Null while the market is not settled. */
+  outcome: Portfolio["settlements"][number]["outcome"] | null;
+  yesPrice: number;
+  yes: number;
+  no: number;
+  cost: number;
+  /** What selling all shares now would pay, or what the outcome paid. */
+  worth: number;
+}
+
+/** What a trader holds, and the last settled positions, with the result of each market. */
 export function Positions({ id }: { id: string }) {
-  const live = useLive((api) => readHoldings(api, id), id);
+  const { tenant } = useDesk().session;
+  const live = useLive((api) => api.getUserPortfolio({ id }), id);
   return (
     <Section title="Positions" live={live}>
-      {(holdings) => (
-        <>
-          <Table
-            name="Positions"
-            rows={holdings.items}
-            id={({ market }) => market.id}
-            kind={({ market }) => (market.outcome === null ? "open" : "settled")}
-            empty="No shares of the trader's own trades. The statement shows what happened."
-            columns={[
-              {
-                title: "Market",
-                cell: ({ market: { id: marketId, question } }) => <MarketLink id={marketId} question={question} />,
-              },
-              { title: "Yes shares", isNumber: true, cell: ({ yes }) => shares(yes) },
-              { title: "No shares", isNumber: true, cell: ({ no }) => shares(no) },
-              { title: "Cost", isNumber: true, cell: ({ cost }) => <Usd of={cost} /> },
-              {
-                title: "Price of Yes, or outcome",
-                cell: ({ market: { outcome, yesPrice } }) =>
-                  outcome === null ? percent(yesPrice) : <strong>{outcomeWords(outcome)}</strong>,
-              },
-              { title: "Worth, or paid", isNumber: true, cell: ({ worth }) => <Usd of={worth} /> },
-              { title: "Result", isNumber: true, cell: (each) => <Result of={resultOf(each)} /> },
-            ]}
-          />
-          <Basis of={holdings} />
-        </>
-      )}
+      {(portfolio) => {
+        const holdings = holdingsOf(portfolio);
+        const more = holdings.length - ROWS;
+        return (
+          <>
+            <Table
+              name="Positions"
+              rows={holdings.slice(0, ROWS)}
+              id={({ marketId }) => marketId}
+              kind={({ outcome }) => (outcome === null ? "open" : "settled")}
+              empty="No shares now, and none at a settlement. The statement shows what happened."
+              columns={[
+                {
+                  title: "Market",
+                  cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} />,
+                },
+                { title: "Yes shares", isNumber: true, cell: ({ yes }) => shares(yes) },
+                { title: "No shares", isNumber: true, cell: ({ no }) => shares(no) },
+                { title: "Cost", isNumber: true, cell: ({ cost }) => <Usd of={cost} /> },
+                {
+                  title: "Price of Yes, or outcome",
+                  cell: ({ outcome, yesPrice }) =>
+                    outcome === null ? percent(yesPrice) : <strong>{outcomeWords(outcome)}</strong>,
+                },
+                { title: "Sells for, or paid", isNumber: true, cell: ({ worth }) => <Usd of={worth} /> },
+                { title: "Result", isNumber: true, cell: (each) => <Result of={resultOf([each])} /> },
+              ]}
+            />
+            {more > 0 && <p class="soft">And {count(more)} more markets.</p>}
+            <p>
+              Result: <Result of={resultOf(holdings.filter(({ outcome }) => outcome === null))} /> if all shares were
+              sold now, <Result of={resultOf(holdings.filter(({ outcome }) => outcome !== null))} /> from the last
+              settled positions.
+            </p>
+            <Terminal line={pmctlAbout(tenant, id, "user", "portfolio")} />
+          </>
+        );
+      }}
     </Section>
   );
 }
 
-/** The sum of the results, and what it is made from. */
-function Basis({ of: { items, more, fromSales, trades, isWhole } }: { of: Holdings }) {
-  const open = items.filter(({ market }) => market.outcome === null);
-  const sum = (of: readonly Holding[]): number => of.reduce((total, each) => total + resultOf(each), 0);
-  return (
-    <>
-      <p>
-        Result: <Result of={sum(items) + fromSales} /> in all; <Result of={sum(open)} /> of it still open,{" "}
-        <Result of={fromSales} /> from sales.
-      </p>
-      <p class="soft">
-        {isWhole
-          ? `Summed from all ${count(trades)} trades of the trader; the open positions cost what the ledger says.`
-          : `Summed from the last ${count(trades)} trades that the trader made (at most ${count(TRADES)})${more > 0 ? `, without ${count(more)} further markets` : ""}. It is not the whole: older trades, and those that an operator made in the trader's name, are missing.`}{" "}
-        Shares are worth their price here; selling them brings less.
-      </p>
-    </>
-  );
+/** Open markets first, then the last settled ones; both sides of a market are one row. */
+function holdingsOf({ positions, settlements }: Portfolio): Holding[] {
+  const held = [
+    ...positions.map(({ sellValue, sellPnl, currentPrice, ...position }) => ({
+      ...position,
+      ...{ outcome: null, yesPrice: position.side === "yes" ? currentPrice : 1 - currentPrice },
+      ...{ cost: sellValue - sellPnl, worth: sellValue },
+    })),
+    ...settlements.map(({ payout, ...settled }) => ({ ...settled, yesPrice: 0, worth: payout })),
+  ];
+  const byMarket = new Map<string, Holding>();
+  for (const { marketId, question, outcome, yesPrice, side, shares: amount, cost, worth } of held) {
+    const row = byMarket.get(marketId) ?? {
+      ...{ marketId, question, outcome, yesPrice },
+      ...{ yes: 0, no: 0, cost: 0, worth: 0 },
+    };
+    row[side] += amount;
+    row.cost += cost;
+    row.worth += worth;
+    byMarket.set(marketId, row);
+  }
+  return [...byMarket.values()];
 }
+
+const resultOf = (holdings: readonly Holding[]): number =>
+  holdings.reduce((sum, { worth, cost }) => sum + worth - cost, 0);
 
 const shares = (amount: number): string => (amount === 0 ? "—" : count(amount));
 

@@ -1,9 +1,9 @@
-import type { Api, WireResult } from "../../../contract/operations.ts";
-import { sentenceOf } from "../../../domain/audit/sentence.ts";
-import { microFromDecimal, usdFromMicro } from "../../../domain/money.ts";
+import type { WireResult } from "../../../contract/operations.ts";
 import { useDesk } from "../../desk.ts";
+import { outcomeWords } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
-import { EntryLink } from "../../parts/links.tsx";
+import { Download } from "../../parts/download.tsx";
+import { EntryLink, MarketLink } from "../../parts/links.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
@@ -13,125 +13,78 @@ import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctlAbout } from "../../terminal-line.ts";
 
-type Log = WireResult<"listAudit">;
-type Entry = Log["entries"][number];
-type Delivery = WireResult<"listWebhookDeliveries">["items"][number];
+type Entry = WireResult<"listUserStatement">["items"][number];
 
 const ROWS = 25;
-/** A request searches a part of the log. So many are sent until a page is full. */
-const SEARCHES = 3;
-const DELIVERIES = 200;
+const COLUMNS = [
+  ...["seq", "ts", "type", "amount", "owed", "balance", "marketId", "question"],
+  ...["tradeId", "withdrawalId", "reference", "from", "outcome", "reason"],
+];
 
-/** Everything that the log says about a trader, newest first, and the webhooks about it. */
+/** Every change of a trader's wallet and debt, newest first. */
 export function Statement({ id, query }: { id: string; query: URLSearchParams }) {
   const { tenant } = useDesk().session;
   const cursor = query.get("cursor") ?? undefined;
-  const live = useLive(
-    async (api) => {
-      const [log, { items }] = await Promise.all([
-        readLog(api, id, cursor),
-        api.listWebhookDeliveries({ limit: DELIVERIES }),
-      ]);
-      const shown = new Set(log.entries.map(({ seq }) => seq));
-      return { ...log, deliveries: items.filter(({ sequence }) => shown.has(sequence)) };
-    },
-    `${id} ${cursor ?? ""}`,
-  );
+  const live = useLive((api) => api.listUserStatement({ id, cursor, limit: ROWS }), `${id} ${cursor ?? ""}`);
   return (
     <Section title="Statement" live={live}>
-      {({ entries, questions = {}, cursor: nextCursor, deliveries }) => (
+      {({ items, nextCursor }) => (
         <>
           <Table
             name="Statement"
-            rows={entries}
+            rows={byEntry(items)}
             id={({ seq }) => String(seq)}
             kind={({ type }) => type}
-            empty={
-              nextCursor === null
-                ? "The log says nothing about the trader."
-                : "Nothing in this part of the log. Go to the next page."
-            }
+            empty="Nothing went into the wallet or out of it."
             columns={[
               { title: "Entry", cell: ({ seq }) => <EntryLink seq={seq} /> },
               { title: "When", cell: ({ ts }) => <Time at={ts} /> },
-              {
-                title: "What",
-                cell: (entry) => <bdi>{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
-              },
-              { title: "Wallet", isNumber: true, cell: (entry) => <Usd of={walletChange(entry)} /> },
-              {
-                title: "Why",
-                cell: ({ payload: { reason } }) => <bdi>{typeof reason === "string" ? reason : "—"}</bdi>,
-              },
+              { title: "What", cell: ({ type }) => type },
+              { title: "Of", cell: (entry) => <Subject of={entry} /> },
+              { title: "Amount", isNumber: true, cell: ({ amount }) => <Usd of={amount} /> },
+              { title: "Debt", isNumber: true, cell: ({ owed = null }) => <Usd of={owed} /> },
+              { title: "Balance", isNumber: true, cell: ({ balance }) => <Usd of={balance} /> },
             ]}
           />
           <Pager path={`/traders/${encodeURIComponent(id)}`} query={query} nextCursor={nextCursor} />
+          {items.length > 0 && (
+            <Download file="statement" columns={COLUMNS} read={(api, page) => api.listUserStatement({ id, ...page })} />
+          )}
           <p class="soft">
-            What settled markets paid is in the entries of the markets.{" "}
-            <a href={addressOf("/record", { user: id })}>Filter the record</a>
+            <a href={addressOf("/record", { user: id })}>Everything that the record says about the trader</a>
           </p>
           <Terminal line={pmctlAbout(tenant, id, "user", "statement")} />
-          <Deliveries of={deliveries} />
         </>
       )}
     </Section>
   );
 }
 
-function Deliveries({ of }: { of: readonly Delivery[] }) {
+/** One row for each entry: a payment may repay a debt and fill the wallet, each with a line of its own. */
+function byEntry(lines: readonly Entry[]): Entry[] {
+  const rows = new Map<number, Entry>();
+  for (const line of lines) {
+    const { seq, amount, owed } = line;
+    const row = rows.get(seq) ?? { ...line, amount: 0 };
+    rows.set(seq, { ...row, amount: row.amount + amount, ...(owed !== undefined && { owed }) });
+  }
+  return [...rows.values()];
+}
+
+/** What a line is about: a market with its end, a withdrawal, or a provider's reference. */
+function Subject({ of: { marketId, question, withdrawalId, reference, from, outcome, reason } }: { of: Entry }) {
+  if (marketId === undefined) return <bdi>{withdrawalId ?? reference ?? "—"}</bdi>;
+  const end = outcome && (from ? `from ${outcomeWords(from)} to ${outcomeWords(outcome)}` : outcomeWords(outcome));
   return (
     <>
-      <h2>Webhooks</h2>
-      <Table
-        name="Deliveries"
-        rows={of}
-        id={({ deliveryId }) => deliveryId}
-        empty={
-          <>
-            None of the latest {DELIVERIES} webhooks is about these entries.{" "}
-            <a href={addressOf("/webhooks")}>Look at all webhooks</a>
-          </>
-        }
-        columns={[
-          { title: "Event", cell: ({ type }) => <a href={addressOf("/webhooks")}>{type}</a> },
-          { title: "Receiver", cell: ({ receiver }) => <bdi>{receiver}</bdi> },
-          { title: "Status", cell: ({ status }) => (status === "dead" ? "given up" : status) },
-          { title: "Attempts", isNumber: true, cell: ({ attempts }) => attempts },
-          { title: "Of", cell: ({ sequence }) => <EntryLink seq={sequence} /> },
-        ]}
-      />
+      <MarketLink id={marketId} question={question} />
+      {end && `: ${end}`}
+      {reason && (
+        <>
+          {" "}
+          <bdi>({reason})</bdi>
+        </>
+      )}
     </>
   );
-}
-
-async function readLog(api: Api, userId: string, from: string | undefined): Promise<Log> {
-  let [cursor, questions]: [string | undefined, Log["questions"]] = [from, {}];
-  const entries: Entry[] = [];
-  for (let turn = 0; turn < SEARCHES && entries.length < ROWS; turn += 1) {
-    const page = await api.listAudit({ userId, cursor, limit: ROWS - entries.length });
-    entries.push(...page.entries);
-    questions = { ...questions, ...page.questions };
-    if (page.cursor === null) return { entries, questions, cursor: null };
-    cursor = page.cursor;
-  }
-  return { entries, questions, cursor: cursor ?? null };
-}
-
-/** What an entry put into the trader's wallet or took out, in dollars; null where it moved nothing. */
-export function walletChange({ type, payload }: Pick<Entry, "type" | "payload">): number | null {
-  const part = (name: string): bigint => microFromDecimal(String(payload[name] ?? "0"));
-  switch (type) {
-    case "trade.executed":
-      return usdFromMicro(payload.action === "sell" ? part("amount") - part("fee") : -part("amount"));
-    case "wallet.credited":
-      return usdFromMicro(part("amount") - part("receivable"));
-    case "wallet.debited":
-      return usdFromMicro(part("receivable") - part("amount"));
-    case "withdrawal.requested":
-      return usdFromMicro(-part("amount"));
-    case "withdrawal.rejected":
-      return usdFromMicro(part("amount"));
-    default:
-      return null;
-  }
 }

@@ -8,10 +8,10 @@ import { pmctlAbout } from "../../terminal-line.ts";
 import { Standing } from "../traders.tsx";
 import { TraderActions } from "./actions.tsx";
 import { Gates } from "./gates.tsx";
+import { OwnDeliveries, OwnWithdrawals } from "./own-lists.tsx";
 import { PeriodResult } from "./period.tsx";
 import { Positions } from "./positions.tsx";
 import { Statement } from "./statement.tsx";
-import { OwnWithdrawals } from "./waiting.tsx";
 
 /** One trader: standing, gates, money, positions, and what the log says. */
 export function TraderView({ id, query }: ViewProps) {
@@ -42,8 +42,9 @@ export function TraderView({ id, query }: ViewProps) {
           <Gates of={eligibility} />
           <Positions id={id} />
           <PeriodResult id={id} />
-          <OwnWithdrawals id={id} pendingUsd={user.pendingWithdrawalsUsd} />
+          <OwnWithdrawals id={id} />
           <Statement id={id} query={query} />
+          <OwnDeliveries id={id} />
         </>
       )}
     </View>

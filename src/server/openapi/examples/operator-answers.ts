@@ -167,6 +167,18 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     netMovement: story.DEPOSIT,
     byProvider: [{ provider: "payments", ...funding }],
   },
+  getRiskReport: {
+    markets: 1,
+    maxLiability: story.LIABILITY,
+    pricedMarkets: 0,
+    byCategory: [{ category: "crypto", markets: 1, maxLiability: story.LIABILITY }],
+    items: [
+      {
+        ...{ marketId: MARKET, question: QUESTION, maxLiability: story.LIABILITY, yesPayout: SHARES, noPayout: 0 },
+        ...{ status: "open", outcome: null },
+      },
+    ],
+  },
   listRisk: [{ marketId: MARKET, question: QUESTION, maxLiability: story.LIABILITY, yesPayout: SHARES, noPayout: 0 }],
   getHedgeExposure: {
     hedgeBook: [
@@ -187,6 +199,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
     lastSweepAt: story.SETTLED_AT,
     recentResolutions: [
       {
+        sequence: 8,
         ts: story.SETTLED_AT,
         marketId: MARKET,
         ref: "pm:btc",

@@ -61,6 +61,7 @@ export const YES_BEFORE = roundPrice(yesPriceOf(MECHANISM, opening));
 export const PRICE_IMPACT = roundPrice(Math.abs(PRICES.yes - YES_BEFORE));
 
 const markedMicro = (sharesMicro * BigInt(Math.round(PRICES.yes * 1e6))) / 1_000_000n;
+export const WORTH = usdFromMicro(markedMicro);
 export const UNREALIZED = usdFromMicro(markedMicro - AMOUNT_MICRO);
 export const SELL_VALUE = usdFromMicro(sellMicro);
 export const SELL_PNL = usdFromMicro(sellMicro - AMOUNT_MICRO);

@@ -85,6 +85,35 @@ const eligibility: WireOutput<"getEligibility"> = {
   withdraw: allowed,
 };
 
+const portfolio: WireOutput<"getPortfolio"> = {
+  state: "verified",
+  suitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
+  wallet: story.WALLET,
+  positions: positions.map((each) => ({ ...each, status: "open" })),
+  sellValueUsd: story.SELL_VALUE,
+  settlements: [],
+};
+const statement: WireOutput<"listStatement"> = [
+  {
+    seq: 7,
+    ts: story.TRADED_AT,
+    type: "trade.executed",
+    amount: -FILL.amount,
+    balance: story.BALANCE,
+    marketId: MARKET,
+    question: QUESTION,
+    tradeId: story.TRADE,
+  },
+  {
+    seq: 6,
+    ts: story.DEPOSITED_AT,
+    type: "wallet.credited",
+    amount: story.DEPOSIT,
+    balance: story.DEPOSIT,
+    reference: "tx_0001",
+  },
+];
+
 /** The answers for traders and their pages in the story. */
 export const TRADER_ANSWERS: OutputExamples = {
   listMarkets: [{ ...market, yesPrice: PRICES.yes, volume24h: FILL.amount }],
@@ -148,38 +177,21 @@ export const TRADER_ANSWERS: OutputExamples = {
   listOrders: [order],
   getOrder: order,
   listPositions: positions,
-  getPortfolio: {
-    state: "verified",
-    suitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
-    wallet: story.WALLET,
-    positions: positions.map((each) => ({ ...each, status: "open" })),
-    sellValueUsd: story.SELL_VALUE,
-    settlements: [],
-  },
+  getPortfolio: portfolio,
+  getUserPortfolio: portfolio,
+  listMarketPositions: [
+    {
+      ...{ userId: story.USER, yesShares: SHARES, yesCost: FILL.amount, noShares: 0, noCost: 0 },
+      ...{ value: story.WORTH, yesPayout: SHARES, noPayout: 0 },
+    },
+  ],
   submitSuitability: { score: SCORE, exposureCapMinor: CAP_MINOR, passed: true },
   getSuitability: { completed: true, score: SCORE, exposureCapMinor: CAP_MINOR, updatedAt: story.CREATED_AT },
   getEligibility: eligibility,
   getUserEligibility: eligibility,
   getWallet: story.WALLET,
-  listStatement: [
-    {
-      seq: 7,
-      ts: story.TRADED_AT,
-      type: "trade.executed",
-      amount: -FILL.amount,
-      balance: story.BALANCE,
-      marketId: MARKET,
-      tradeId: story.TRADE,
-    },
-    {
-      seq: 6,
-      ts: story.DEPOSITED_AT,
-      type: "wallet.credited",
-      amount: story.DEPOSIT,
-      balance: story.DEPOSIT,
-      reference: "tx_0001",
-    },
-  ],
+  listStatement: statement,
+  listUserStatement: statement,
   requestWithdrawal: withdrawal,
   listWithdrawals: [{ ...withdrawal, userId: story.USER }],
   approveWithdrawal: { ...withdrawal, status: "approved", userId: story.USER },

@@ -76,8 +76,10 @@ function connectTo(path: string, { key, version }: FollowingOptions): Promise<Du
       asked.destroy();
       reject(new Error(`The server answers ${statusCode}`));
     });
-    asked.on("upgrade", ({ headers }, socket) => {
+    asked.on("upgrade", ({ headers }, socket, first) => {
       socket.setTimeout(0);
+      // A message may have arrived together with the answer.
+      socket.unshift(first);
       if (isProof(key, "leader", terms, headers[PROOF_HEADER])) return resolve(socket);
       socket.destroy();
       reject(new Error("The process does not have the audit key"));

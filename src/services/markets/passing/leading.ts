@@ -37,10 +37,16 @@ export class Leading {
     this.#options = options;
   }
 
+  /** The number of passed trades without an answer yet. */
+  get deciding(): number {
+    return [...this.#followers].reduce((sum, { deciding }) => sum + deciding, 0);
+  }
+
   /** Answers another server's request for the connection. @param socketName the name of the socket it came through */
   accept(socketName: string, headers: IncomingHttpHeaders, socket: Duplex): void {
     const { key, version } = this.#options;
     socket.on("error", () => socket.destroy());
+    socket.on("end", () => socket.end());
     const terms = { socket: socketName, nonce: String(headers[NONCE_HEADER]), version };
     if (this.#isLeaving || !isProof(key, "follower", terms, headers[PROOF_HEADER])) {
       socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n");
@@ -53,7 +59,7 @@ export class Leading {
     socket.on("close", () => this.#followers.delete(follower));
   }
 
-  /** Takes no further trades. Each connection ends with its last answer. */
+  /** Takes no further trades. The others end their connections after their last answers. */
   leave(): void {
     this.#isLeaving = true;
     for (const follower of this.#followers) follower.leave();
@@ -68,7 +74,7 @@ export class Leading {
 class Follower {
   readonly #socket: Duplex;
   readonly #options: LeadingOptions;
-  #deciding = 0;
+  deciding = 0;
   #outbox: SentReply[] = [];
   #isLeaving = false;
 
@@ -84,7 +90,6 @@ class Follower {
   leave(): void {
     this.#isLeaving = true;
     this.#send([], true);
-    this.#endWithTheLast();
   }
 
   destroy(): void {
@@ -93,7 +98,7 @@ class Follower {
 
   async #decide(sentAt: number, { id, epoch, request }: Passed<TradeRequest>): Promise<void> {
     if (this.#isLeaving) return this.#reply({ id, kind: "not decided" });
-    this.#deciding += 1;
+    this.deciding += 1;
     const isCalledBack = (head: Head) => head.epoch !== epoch || machineMs() > sentAt + LATEST_DECISION_MS;
     const reply = await this.#options.decide(request, isCalledBack).then(
       (answer): SentReply => ({ id, kind: "answer", answer }),
@@ -103,7 +108,7 @@ class Follower {
         return { id, kind: "refused", fault: sentFault(fault) };
       },
     );
-    this.#deciding -= 1;
+    this.deciding -= 1;
     this.#reply(reply);
   }
 
@@ -117,15 +122,10 @@ class Follower {
     const replies = this.#outbox;
     this.#outbox = [];
     this.#send(replies, false);
-    this.#endWithTheLast();
   }
 
   #send(replies: readonly SentReply[], leaves: boolean): void {
     const message: Return = { replies, leaves };
     if (this.#socket.writable) this.#socket.write(frameOf(message));
-  }
-
-  #endWithTheLast(): void {
-    if (this.#isLeaving && this.#deciding === 0 && this.#outbox.length === 0) this.#socket.end();
   }
 }

@@ -2,7 +2,8 @@ import type { Journal } from "../../../ledger/journal.ts";
 import { later } from "../../../ledger/sequencer/database-clock.ts";
 import { Passing } from "../../../ledger/sequencer/passing.ts";
 import type { Reader } from "../../../postgres/pool.ts";
-import { storedTrades } from "../../../queries/traders/orders.ts";
+import { findExecuted } from "../../../queries/traders/orders.ts";
+import { answerOf } from "../trading.ts";
 import { type FollowingOptions, findLeader } from "./following.ts";
 import type { TradeAnswer, TradeRequest } from "./messages.ts";
 
@@ -27,15 +28,18 @@ export function passTrades({
     readEpoch: async () => (await journal.readHead()).head.epoch,
     fence: () => journal.fence(),
     // A repeat with the same key finds the stored answer of the others.
-    findStored: async (requests) => {
+    findAnswers: async (requests) => {
       const unkeyed = requests.filter(({ idempotency }) => idempotency === undefined);
-      const ids = await reader.read((sql) =>
-        storedTrades(
-          sql,
-          unkeyed.map(({ command }) => command.id),
-        ),
+      const byId = new Map(unkeyed.map((request) => [request.command.id, request]));
+      const executed = await reader.read((sql) => findExecuted(sql, [...byId.keys()]));
+      const last = executed.at(-1);
+      if (last) following?.onSealed(last.seal);
+      return new Map(
+        executed.flatMap((trade) => {
+          const request = byId.get(trade.tradeId);
+          return request ? [[request, answerOf(request, trade)]] : [];
+        }),
       );
-      return new Set(unkeyed.filter(({ command }) => ids.has(command.id)));
     },
     monotonic: () => performance.now(),
     after: later,

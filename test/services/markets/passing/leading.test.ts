@@ -9,8 +9,15 @@ import { Fault } from "../../../../src/domain/fault.ts";
 import { CalledBack } from "../../../../src/ledger/sequencer/faults.ts";
 import type { Leader, Listener } from "../../../../src/ledger/sequencer/passing.ts";
 import { findLeader } from "../../../../src/services/markets/passing/following.ts";
+import { frameOf } from "../../../../src/services/markets/passing/frames.ts";
 import { Leading } from "../../../../src/services/markets/passing/leading.ts";
-import type { TradeAnswer, TradeRequest } from "../../../../src/services/markets/passing/messages.ts";
+import {
+  PROOF_HEADER,
+  PROTOCOL,
+  proofOf,
+  type TradeAnswer,
+  type TradeRequest,
+} from "../../../../src/services/markets/passing/messages.ts";
 import { createServersFolder } from "../../../../src/state/server-sockets.ts";
 
 const KEY = auditKey("the tenant's audit secret");
@@ -124,7 +131,7 @@ test("a trade reaches the leader as it was sent, and its answer, its fault or it
   leader?.close();
 });
 
-test("a leader that leaves answers what it has, decides nothing more, and ends the connection", async () => {
+test("a leader that leaves answers what it has and decides nothing more; the connection ends when the follower ends it", async () => {
   const first = Promise.withResolvers<TradeAnswer>();
   const asked = Promise.withResolvers<void>();
   const leading = await lead(() => {
@@ -135,18 +142,41 @@ test("a leader that leaves answers what it has, decides nothing more, and ends t
   const leader = await follow(ear);
   leader?.send([{ id: 1, epoch: 0n, request: TRADE }]);
   await asked.promise;
+  expect(leading.deciding).toBe(1);
   leading.leave();
   await ear.until(1);
   leader?.send([{ id: 2, epoch: 0n, request: TRADE }]);
   await ear.until(2);
   first.resolve({ text: "{}", replayed: false, seal: undefined });
-  expect(await ear.until(4)).toMatchObject([
+  await ear.until(3);
+  expect(leading.deciding).toBe(0);
+  // Sent before it heard that the leader leaves.
+  leader?.send([{ id: 3, epoch: 0n, request: TRADE }]);
+  await ear.until(4);
+  leader?.close();
+  expect(await ear.until(5)).toMatchObject([
     "leaves",
     { id: 2, kind: "not decided" },
     { id: 1, kind: "answer" },
+    { id: 3, kind: "not decided" },
     "lost",
   ]);
+  await once((servers[0] as Server).close(), "close");
   expect(await follow(new Ear())).toBeUndefined();
+});
+
+test("what a leader says together with its consent is heard", async () => {
+  // As one whose answer and end reach the follower in one piece.
+  await serve("acme.1-1", (headers, socket) => {
+    const terms = { socket: "acme.1-1", nonce: String(headers["pmctl-nonce"]), version: "1.0.0" };
+    const head = ["HTTP/1.1 101 Switching Protocols", "connection: Upgrade", `upgrade: ${PROTOCOL}`];
+    const answer = [...head, `${PROOF_HEADER}: ${proofOf(KEY, "leader", terms)}`, "", ""].join("\r\n");
+    socket.write(Buffer.concat([Buffer.from(answer), frameOf({ replies: [], leaves: true })]));
+  });
+  const ear = new Ear();
+  const leader = await follow(ear);
+  expect(await ear.until(1)).toEqual(["leaves"]);
+  leader?.close();
 });
 
 test("only a process with the tenant's audit key and of the same version passes trades or is given any", async () => {

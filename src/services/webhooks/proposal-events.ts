@@ -1,8 +1,8 @@
-import type { WebhookData } from "../contract/resources/webhooks.ts";
-import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
-import type { ProposalStep } from "../domain/audit/market-shapes.ts";
-import { outcomeShown } from "../domain/market/outcome.ts";
-import type { ProposalState } from "../domain/policy/proposal.ts";
+import type { WebhookData } from "../../contract/resources/webhooks.ts";
+import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
+import type { ProposalStep } from "../../domain/audit/market-shapes.ts";
+import { outcomeShown } from "../../domain/market/outcome.ts";
+import type { ProposalState } from "../../domain/policy/proposal.ts";
 
 type ProposalEventType = Extract<keyof WebhookData, `proposal.${string}`>;
 

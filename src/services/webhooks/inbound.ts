@@ -1,13 +1,13 @@
-import { mistakeIn } from "../contract/decode.ts";
-import { jsonSentence } from "../contract/issue-sentence.ts";
-import type { Input, Result } from "../contract/operations.ts";
-import { Deposit } from "../contract/resources/inbound.ts";
-import { text, UserId } from "../contract/scalars.ts";
-import { NO_ORIGIN } from "../domain/access/security.ts";
-import { Fault } from "../domain/fault.ts";
-import { kycVerdict } from "../domain/policy/kyc-verdict.ts";
-import type { ServiceContext } from "./context.ts";
-import type { Caller, Handlers } from "./invoke.ts";
+import { mistakeIn } from "../../contract/decode.ts";
+import { jsonSentence } from "../../contract/issue-sentence.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { Deposit } from "../../contract/resources/inbound.ts";
+import { text, UserId } from "../../contract/scalars.ts";
+import { NO_ORIGIN } from "../../domain/access/security.ts";
+import { Fault } from "../../domain/fault.ts";
+import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Caller, Handlers } from "../invoke.ts";
 
 /** Webhooks in pmctl's own format. The server has verified the signature over the raw bytes. */
 export function inboundHandlers(context: ServiceContext) {

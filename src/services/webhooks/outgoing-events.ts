@@ -1,18 +1,18 @@
-import { inOrderOf } from "../contract/encode.ts";
-import { jsonFromMicro } from "../contract/exact-number.ts";
+import { inOrderOf } from "../../contract/encode.ts";
+import { jsonFromMicro } from "../../contract/exact-number.ts";
 import {
   type WebhookData,
   type WebhookEventType,
   webhookBodies,
   webhookEvents,
   webhookOperationId,
-} from "../contract/resources/webhooks.ts";
-import type { AuditPayloads } from "../domain/audit/audit-payloads.ts";
-import { outcomeShown } from "../domain/market/outcome.ts";
-import { microFromDecimal, usdFromMicro } from "../domain/money.ts";
-import type { FollowedEntry } from "../queries/stream.ts";
-import { holdAgainst } from "../services/answers.ts";
-import { recordedFillView } from "../services/markets/fill-view.ts";
+} from "../../contract/resources/webhooks.ts";
+import type { AuditPayloads } from "../../domain/audit/audit-payloads.ts";
+import { outcomeShown } from "../../domain/market/outcome.ts";
+import { microFromDecimal, usdFromMicro } from "../../domain/money.ts";
+import type { FollowedEntry } from "../../queries/stream.ts";
+import { holdAgainst } from "../answers.ts";
+import { recordedFillView } from "../markets/fill-view.ts";
 import { proposalEventOf } from "./proposal-events.ts";
 
 /** An event's identity, which never changes. */
@@ -20,6 +20,8 @@ export interface EventName {
   /** The `webhook-id`, by which a receiver recognises repeats. */
   id: string;
   type: WebhookEventType;
+  /** The only receiver that gets it; undefined for all that ask for its type. */
+  to?: string | undefined;
 }
 
 /** An event as it is sent, without its signature. */
@@ -33,7 +35,7 @@ type LoggedEventType = Exclude<WebhookEventType, "audit.anchored">;
 
 /** An event of an entry. Its data is computed only when it is sent. */
 type LoggedEvent = {
-  [Type in LoggedEventType]: { id: string; type: Type; data: () => WebhookData[Type] };
+  [Type in LoggedEventType]: { id: string; type: Type; to?: string; data: () => WebhookData[Type] };
 }[LoggedEventType];
 
 /** Enough of the entry's hash to keep ids unique, even in a database that was restored to an older state. */
@@ -44,7 +46,7 @@ const HASH_DIGITS = 16;
  * the same ones.
  */
 export function eventNamesOf(entry: FollowedEntry): (EventName & { type: LoggedEventType })[] {
-  return loggedEventsOf(entry, "").map(({ id, type }) => ({ id, type }));
+  return loggedEventsOf(entry, "").map(({ id, type, to }) => ({ id, type, to }));
 }
 
 function suffixOf({ seq, hash }: Pick<FollowedEntry, "seq" | "hash">): string {
@@ -158,6 +160,10 @@ function loggedEventsOf(entry: FollowedEntry, question: string): LoggedEvent[] {
       const reason = `Identity verification by ${provider} failed`;
       const failed = { sequence, userId: String(userId), kind: "kyc.failed", reason } as const;
       return [updated, { id: `ntf_${suffixOf(entry)}`, type: "user.notified", data: () => failed }];
+    }
+    case "webhook.tested": {
+      const { receiver } = content.payload;
+      return [{ id, type: "webhook.test", to: receiver, data: () => ({ sequence, receiver }) }];
     }
     default:
       return [];

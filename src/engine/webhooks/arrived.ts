@@ -1,7 +1,7 @@
-import { Fault } from "../domain/fault.ts";
-import { type CommandKind, need } from "./command.ts";
-import type { Draft } from "./draft.ts";
-import { type InboundWebhook, type Need, webhookKey } from "./rows.ts";
+import { Fault } from "../../domain/fault.ts";
+import { type CommandKind, need } from "../command.ts";
+import type { Draft } from "../draft.ts";
+import { type InboundWebhook, type Need, webhookKey } from "../rows.ts";
 
 /** A provider's webhook as it arrived, before its outcome is known. */
 export type ArrivedWebhook = Omit<InboundWebhook, "outcome" | "receivedAt" | "seal">;

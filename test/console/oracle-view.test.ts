@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
+import { CONSOLE } from "../server/support/console.ts";
+import { tenantOfTests } from "../server/support/during-tests.ts";
+import { AUDIT_SECRET } from "../server/support/harness.ts";
+import { accessibilityProblems } from "../support/browser.ts";
+import { openConsole, troubles } from "./support/console-page.ts";
+
+const tenant = tenantOfTests({ console: CONSOLE });
+
+test("Oracle draws the samples of a feed as curves, also as a table, with each source's distance from the middle", async () => {
+  const tick = (source: string, symbol: string, observedAt: number, price: string) => ({
+    ...{ source, symbol, observedAt, price, conf: null, receivedAt: observedAt, confirmedAt: observedAt },
+  });
+  const now = Date.now();
+  await tenant.services.pool.write((sql) =>
+    recordTicks(
+      sql,
+      [
+        tick("coinbase", "BTC-USD", now - 2000, "100000.1"),
+        tick("coinbase", "BTC-USD", now - 1000, "100002.5"),
+        tick("kraken", "XBTUSD", now - 1500, "100000.5"),
+      ],
+      auditKey(AUDIT_SECRET),
+    ),
+  );
+  const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
+  await page.getByRole("table", { name: "Feeds" }).getByRole("link", { name: "pm:btc" }).click();
+  const sources = page.getByRole("table", { name: "Sources" });
+  const cellsOf = (id: string) => sources.locator(`[data-id="${id}"] td`).allTextContents();
+  await sources.waitFor();
+  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100002.5", "1"]);
+  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100000.5", "-1"]);
+  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100002\.5/ }).waitFor();
+  await page.getByText("Prices by source as a table").click();
+  const values = page.getByRole("table", { name: "Prices by source" });
+  await values.getByText("100000.1").waitFor();
+  expect(await values.locator("tbody tr").count()).toBe(3);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
+  await page.getByRole("region", { name: "Samples of pm:eth" }).getByText("No price is stored").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
