@@ -43,3 +43,29 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
+
+test("a resolution leads to the entry with its evidence", async () => {
+  await tenant.openMarket("mkt_1", { question: "Above <b>100000</b>?", closeAt: Date.now() + 2000 });
+  const evidence = { ref: "pm:btc", price: "100500.5", strike: "100000" };
+  const settle = () =>
+    tenant.services.sequencer.submit({
+      command: { type: "settleMarket", marketId: "mkt_1", outcome: "yes", oracle: { resolutionUrl: null, evidence } },
+      actor: "oracle",
+    });
+  // Refused until the market has closed.
+  const settled = () =>
+    settle().then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(settled, { timeout: 20_000 }).toBe(true);
+  const { page, title, complaints, close } = await openConsole(tenant, { path: "/oracle" });
+  const resolution = page.getByRole("table", { name: "Resolutions" }).locator('[data-id="mkt_1"]');
+  await resolution.waitFor();
+  expect(await resolution.textContent()).toContain("Above <b>100000</b>?Yes100500.5100000pm:btc");
+  await resolution.getByRole("link", { name: /^Entry/ }).click();
+  await page.getByText('"price": "100500.5"').waitFor();
+  expect(await title()).toMatch(/^Entry \d+$/);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});

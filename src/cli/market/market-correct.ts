@@ -23,6 +23,7 @@ type Corrected = WireResult<"correctMarket">;
 export interface CorrectOptions extends EndFlags, TreasuryFlag {
   id: string;
   outcome: Corrected["outcome"];
+  expectOutcome?: Corrected["from"] | undefined;
 }
 
 const CORRECTION_NOTE = `
@@ -48,6 +49,7 @@ export const marketCorrect = endCommand<Omit<CorrectOptions, "id">>({
             .argParser(marketOutcome)
             .makeOptionMandatory(),
         )
+        .option("--expect-outcome <outcome>", "pay nothing unless this is the present outcome", marketOutcome)
         .option("--preview", "only show who would pay back and get how much; needs no --reason"),
       "what it takes",
     ),
@@ -82,6 +84,7 @@ export async function runMarketCorrect(options: CorrectOptions, api: Api, io: Io
   const seen = mustAsk(options, io.prompts) ? await askToCorrect(options, api, io) : undefined;
   const corrected = api.correctMarket({
     ...{ id, outcome, reason, evidence: options.evidence },
+    expectOutcome: options.expectOutcome ?? seen?.from,
     maxTreasuryUsd: maxTreasury ?? seen?.fromTreasuryUsd,
   });
   await io.output.print(await io.output.during("Correcting the payments", withTreasuryFlag(corrected)), correctedView);

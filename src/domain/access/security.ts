@@ -18,6 +18,9 @@ export const SECURITY_EVENTS = Object.keys(SECURITY_TEXTS) as [SecurityEvent, ..
 /** The reasons of `auth.failed`. */
 export const AUTH_FAILURES = ["key", "token", "signature", "network"] as const;
 
+/** The route at which operators sign in. */
+export const SIGN_IN_ROUTE = "/console/session";
+
 /** The known origin of a request. */
 export interface Origin {
   /** An IPv4 address or the /64 of an IPv6 address, as the rate limit counts it. */

@@ -19,6 +19,8 @@ interface CorrectMarket {
   evidence?: string | undefined;
   /** If it waited as a proposal: when it was proposed, and from when it could be carried out. */
   proposed?: { at: number; finalAt: number } | undefined;
+  /** The present outcome as the caller saw it. */
+  expectOutcome?: Outcome | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
 }
@@ -104,11 +106,16 @@ function lapsed(endedAt: number): Fault {
 
 /** The correction without the time limit, as replaying the log repeats it. */
 export function correct(draft: Draft, command: CorrectMarket, now: number): Corrected {
-  const { marketId, outcome, reason, maxTreasuryMicro } = command;
+  const { marketId, outcome, reason, expectOutcome = null, maxTreasuryMicro } = command;
   const ending = requireKnown(draft, marketId);
   const { marketState } = ending;
   const from = marketState.outcome;
   invariant(from !== null, "only a settled market is corrected");
+  if (expectOutcome !== null && expectOutcome !== from)
+    throw new Fault(
+      "EXPECTATION_NOT_MET",
+      `The present outcome is ${from}, which is not the expected ${expectOutcome}: nothing was paid`,
+    );
   const known = draft.get("marketEnd", marketId) ?? { reason: null, corrections: [], version: 0 };
   const { moves, ...sums } = correctionOf(ending, { from, to: outcome }, (id) => draft.account(id).balanceMicro);
   requireTreasuryMayPay("The correction", fromAndTo(sums.treasuryMicro).fromTreasuryMicro, maxTreasuryMicro);

@@ -50,7 +50,8 @@ const HEADERS: readonly Header[] = [
 export function createConsole(parts: ConsoleParts): (connections: Connections) => Console {
   const { services, sequencer, auditKeys, pool, session: limits, base = "", checks, stream } = parts;
   const { tenantId, identities } = services;
-  const sessions = new ConsoleSessions({ pool, sequencer, auditKeys, keys: identities.keys, limits });
+  const onEnded = () => stream?.hub.endInvalid();
+  const sessions = new ConsoleSessions({ pool, sequencer, auditKeys, keys: identities.keys, limits, onEnded });
   const signedIn = { tenantId, identities, cookie: new ConsoleCookie(tenantId), sessions };
   const guard = new OriginGuard(parts.origins);
   const routes = [

@@ -1,4 +1,5 @@
 import { hashApiKey } from "../../domain/access/api-key.ts";
+import { SIGN_IN_ROUTE } from "../../domain/access/security.ts";
 import { Fault } from "../../domain/fault.ts";
 import { isInNetworks, requireKey } from "../access/authenticate.ts";
 import { parseJsonObject, readBody, requireJson } from "../body.ts";
@@ -42,7 +43,7 @@ export async function requireOperator(
 /** Signing in, looking who is signed in, and signing out. */
 export function sessionRoutes(parts: SignedInParts & { limit: SignInLimit }, base: string): Route[] {
   const { cookie, sessions, tenantId } = parts;
-  const at = { path: `${base}/console/session`, name: "/console/session", forBrowsers: false } as const;
+  const at = { path: `${base}/console/session`, name: SIGN_IN_ROUTE, forBrowsers: false } as const;
   const shown = ({ token, key, createdAt, idleEndsAt, endsAt }: ConsoleUser) => ({
     tenant: tenantId,
     actor: actorOf(key.name),
@@ -81,12 +82,13 @@ async function signIn(
   exchange: Exchange,
   { identities, limit, sessions }: SignedInParts & { limit: SignInLimit },
 ): Promise<ConsoleUser> {
+  const { address } = exchange;
+  limit.require(address);
   requireJson(exchange.header("content-type"));
   const { key: text, ...others } = parseJsonObject(await readBody(exchange.req, BODY_LIMIT_BYTES));
   // Before anything that costs: what is no sign-in is not counted, so it must learn and use nothing.
   if (typeof text !== "string" || Object.keys(others).length > 0)
     throw new Fault("BAD_REQUEST", "The body must be a key: { key }");
-  const { address } = exchange;
   await limit.requireShared(address);
   const { keys } = identities;
   await keys.ready();

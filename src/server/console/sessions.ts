@@ -26,6 +26,8 @@ interface SessionParts {
   auditKeys: readonly AuditKey[];
   keys: KeyRing;
   limits: SessionLimits;
+  /** Called when a person has ended a session. */
+  onEnded(): void;
 }
 
 /** A signed-in operator. */
@@ -98,7 +100,9 @@ export class ConsoleSessions {
   /** Ends the session of a token, if it has one. */
   async end(token: string, cause: ConsoleEnd): Promise<void> {
     const row = await this.#read(token);
-    if (row) await this.#end(row, cause);
+    if (!row) return;
+    await this.#end(row, cause);
+    this.#parts.onEnded();
   }
 
   #read(token: string): Promise<OpenConsoleSession | undefined> {

@@ -151,10 +151,11 @@ export class StreamHub {
 
   #beat(): void {
     for (const { stream } of [...this.#clients.keys()]) stream.send(": still here\n\n");
-    this.#endInvalid();
+    this.endInvalid();
   }
 
-  #endInvalid(): void {
+  /** Ends the streams whose credentials are no longer valid. */
+  endInvalid(): void {
     for (const client of [...this.#clients.keys()]) {
       client.isStillValid().then(
         (valid) => {
@@ -167,7 +168,7 @@ export class StreamHub {
   }
 
   #watchCredentials(): () => void {
-    const stops = this.#credentials.map((each) => each.watch(() => this.#endInvalid()));
+    const stops = this.#credentials.map((each) => each.watch(() => this.endInvalid()));
     return () => {
       for (const stop of stops) stop();
     };

@@ -58,8 +58,8 @@ function voidCommand(input: Input<"voidMarket">): Command<"voidMarket"> {
 }
 
 function correctionCommand(input: Input<"correctMarket">): Command<"correctMarket"> {
-  const { id: marketId, outcome, reason, maxTreasuryUsd: maxTreasuryMicro } = input;
-  return { type: "correctMarket", marketId, outcome, reason, evidence: input.evidence, maxTreasuryMicro };
+  const { id: marketId, outcome, reason, evidence, expectOutcome, maxTreasuryUsd: maxTreasuryMicro } = input;
+  return { type: "correctMarket", marketId, outcome, reason, evidence, expectOutcome, maxTreasuryMicro };
 }
 
 const expectedBy = ({

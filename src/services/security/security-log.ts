@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Origin, SecurityEvent } from "../../domain/access/security.ts";
+import { type Origin, type SecurityEvent, SIGN_IN_ROUTE } from "../../domain/access/security.ts";
 import { HOUR_MS, MINUTE_MS } from "../../domain/time/units.ts";
 import type { SecurityRow } from "../../ledger/unchained/security-log.ts";
 import { withinDeadline } from "../../postgres/client.ts";
@@ -47,8 +47,8 @@ interface Held {
 }
 
 /**
- * Security events of the server: one entry per event, reason, detail, address and minute. Uses of an admin key get one
- * entry per key, address and hour. Noting an event costs a map lookup. Rows are written in the background, a limited
+ * Security events of the server: one entry per event, reason, detail, address and minute, and another one for sign-ins
+ * to the console. Uses of an admin key get one entry per key, address and hour. Noting an event costs a map lookup. Rows are written in the background, a limited
  * number at a time, and no request waits. The events are not in the audit chain, because an attack must not grow the
  * tenant's ordered log.
  */
@@ -111,13 +111,22 @@ export class SecurityLog {
     const window = event === "key.used" ? HOUR_MS : MINUTE_MS;
     const startsAt = now - (now % window);
     const subject = event === "key.used" ? origin.fingerprint : null;
-    const keyOf = (address: string | null) =>
-      JSON.stringify([startsAt, event, reason, address, subject, ...(detail === null ? [] : [detail])]);
-    const known = this.#held.get(keyOf(origin.address));
+    const keyOf = ({ address, route }: Pick<Origin, "address" | "route">) => {
+      const place = event !== "key.used" && route === SIGN_IN_ROUTE ? route : null;
+      return JSON.stringify([
+        startsAt,
+        event,
+        reason,
+        address,
+        subject,
+        ...[detail, place].filter((each) => each !== null),
+      ]);
+    };
+    const known = this.#held.get(keyOf(origin));
     if (known) return known;
     const hasRoom = this.#takeRoom(`${event} ${reason}`, now);
     const seen = hasRoom ? origin : { address: OTHERS, fingerprint: null, keyName: null, route: null };
-    const key = keyOf(seen.address);
+    const key = keyOf(seen);
     const others = this.#held.get(key);
     if (others) return others;
     const entry = { ts: now, ...what, ...seen, count: 0 };

@@ -40,6 +40,8 @@ function outcomeText({ outcome = "", fraction = "" }: Values): string {
   return outcome === SPLIT ? `yes=${Number(fraction)}` : outcome;
 }
 
+const flagOf = (outcome: Correction["from"]): string => (typeof outcome === "string" ? outcome : `yes=${outcome.yes}`);
+
 /** The outcome as requests state it. */
 function outcomeSent({ outcome, fraction }: Values): "yes" | "no" | "void" | { yes: number } {
   return outcome === SPLIT ? { yes: Number(fraction) } : (outcome as "yes" | "no" | "void");
@@ -109,12 +111,16 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
     run: (api, shown, values, reason) =>
       api.correctMarket({
         ...{ id, outcome: outcomeSent(values), reason },
-        ...(shown && { maxTreasuryUsd: shown.fromTreasuryUsd }),
+        ...(shown && { expectOutcome: shown.from, maxTreasuryUsd: shown.fromTreasuryUsd }),
       }),
     line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "correct", id, ...option("outcome", outcomeText(values))],
-        ...[...option("max-treasury", shown?.fromTreasuryUsd), ...option("reason", reason)],
+        ...[
+          ...option("expect-outcome", shown && flagOf(shown.from)),
+          ...option("max-treasury", shown?.fromTreasuryUsd),
+        ],
+        ...option("reason", reason),
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {

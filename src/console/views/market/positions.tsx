@@ -9,7 +9,7 @@ import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
 import { pmctl } from "../../terminal-line.ts";
 
-const ROWS = 50;
+const ROWS = 25;
 
 /** Who holds shares of a market, the largest position first, page by page. */
 export function Positions({ id, query }: { id: string; query: URLSearchParams }) {

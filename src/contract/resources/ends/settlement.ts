@@ -101,6 +101,7 @@ export const CorrectionInput = z
     outcome: Outcome,
     reason: Reason,
     evidence,
+    expectOutcome: Outcome.optional().describe("Only if this is the present outcome."),
     maxTreasuryUsd: UsdOrNone.optional().describe("The most that the treasury may add; by default what it takes."),
   })
   .meta({ id: "CorrectionInput" });

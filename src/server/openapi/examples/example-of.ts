@@ -1,6 +1,6 @@
 import type { JsonObject } from "../openapi-parts.ts";
 
-const MAX_DEPTH = 8;
+const MAX_DEPTH = 12;
 
 /** A value that the schema accepts, built from the examples of its parts. */
 export function exampleOf(schema: JsonObject, components: Record<string, JsonObject>, depth = 0): unknown {
