@@ -59,7 +59,7 @@ export function isolated(name: string): string {
 /** What is invisible, or moves what stands beside it, so that a line would not be read as it is pasted. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Quotes a text so that a shell takes it for one word. The shells bash, zsh and ksh read the bytes of what nobody sees. */
+/** Quotes a text so that a shell takes it for one word. The shells bash, zsh and ksh read the bytes of what is invisible. */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   if (text.search(UNSEEN) === -1) return `'${text.replaceAll("'", "'\\''")}'`;

@@ -90,7 +90,7 @@ const openAll = async (where: string): Promise<void> => {
   await look(`${where}, opened`);
 };
 
-/** Names of things that exist already or are refused: nobody writes a text of his own there. */
+/** Names of things that exist already, or else the request is refused. */
 const NAMES = /\.(id|marketId|tenantId|tenant|name|source|feeds\[\]|feeds\{key\}|(names|marketStates)\[\]\.marketId)$/;
 
 test("every field in which a request may state free text is filled by this suite, so that a new one is missed", () => {
