@@ -42,3 +42,6 @@ export function outcomeWords(outcome: string | { yes: number | string } | null):
   if (typeof outcome !== "string") return `Yes at ${outcome.yes}`;
   return outcome.charAt(0).toUpperCase() + outcome.slice(1);
 }
+
+/** A question or another text at the end of a sentence, with a full stop unless it has an end of its own. */
+export const ended = (text: string): string => (/[.?!…。？！؟]$/u.test(text.trimEnd()) ? text : `${text}.`);
