@@ -1,3 +1,4 @@
+import { isolated } from "../domain/text.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time/units.ts";
 
 /** Numbers and times in the reader's own language and zone. */
@@ -9,6 +10,7 @@ const percents = new Intl.NumberFormat(undefined, { style: "percent", maximumFra
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const month = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short" });
 const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
@@ -24,6 +26,8 @@ export const short = (value: number): string => compact.format(value);
 export const percent = (share: number): string => percents.format(share);
 /** Date and time. */
 export const instant = (ms: number): string => moment.format(ms);
+/** A date without its time. */
+export const dateOf = (ms: number): string => date.format(ms);
 export const timeOfDay = (ms: number): string => second.format(ms);
 /** A time on an axis whose ticks are so many milliseconds apart; midnight is told as its day. */
 export function axisTime(ms: number, stepMs: number): string {
@@ -39,3 +43,7 @@ export function outcomeWords(outcome: string | { yes: number | string } | null):
   if (typeof outcome !== "string") return `Yes at ${outcome.yes}`;
   return outcome.charAt(0).toUpperCase() + outcome.slice(1);
 }
+
+/** A question or another text at the end of a sentence, with a full stop unless it has an end of its own. */
+export const ended = (text: string): string =>
+  /[.?!…。？！؟]$/u.test(text.trimEnd()) ? isolated(text) : `${isolated(text)}.`;

@@ -28,7 +28,7 @@ export const REMEDIES: Readonly<Record<FaultCode, string>> = {
   MARKET_KEY_TAKEN: "Choose another key, or repeat the first request with the same terms.",
   MARKET_CLOSED: "A closed market cannot reopen; it waits for its settlement.",
   MARKET_SUSPENDED: "Wait until the operator resumes it: `pmctl market resume`.",
-  MARKET_SETTLED: "A settled market cannot change: its winners are paid.",
+  MARKET_SETTLED: "A settled market cannot change: its positions are paid.",
   LIMIT_REACHED: "Nothing can be added. The last text of the market still counts.",
   MARKET_NOT_SETTLED: "Settle the market first; only a settlement can be corrected.",
   CORRECTION_CLOSED:

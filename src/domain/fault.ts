@@ -154,7 +154,7 @@ const FAULTS = {
     status: 400,
     exit: 7,
     meaning: "the treasury holds less than the market needs",
-    next: "pmctl report house",
+    next: "pmctl plan -o json",
   },
   PRICE_BOUND: { status: 400, exit: 7, meaning: "the trade would move the price outside 0.001 to 0.999" },
   COST_EXCEEDS_PAYOUT: { status: 400, exit: 7, meaning: "the shares cost more, fee included, than they can pay" },

@@ -2,7 +2,8 @@ import { compareDecimals, parseDecimal } from "./decimal.ts";
 import { parseTimestamp } from "./time/timestamp.ts";
 import { HOUR_MS, UNIT_MS } from "./time/units.ts";
 
-export type Comparator = ">" | ">=" | "<" | "<=" | "between";
+export const COMPARATORS = [">", ">=", "<", "<=", "between"] as const;
+export type Comparator = (typeof COMPARATORS)[number];
 
 /** How the price at an instant is computed from the feed's observations. */
 export type PriceRule = { kind: "last" } | { kind: "twap" | "median"; windowMs: number };

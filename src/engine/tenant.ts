@@ -15,7 +15,7 @@ import {
   refuseLeaked,
   statedKeys,
 } from "./access/keys.ts";
-import { type AppliedBy, requirePlanApproved } from "./approvals/plans.ts";
+import { type AppliedBy, changedRules, requirePlanApproved } from "./approvals/plans.ts";
 import { marketSubject, waitingNeed } from "./approvals/proposals.ts";
 import {
   type CommandKind,
@@ -138,7 +138,7 @@ export const applyConfig: CommandKind<ApplyConfig, { changed: boolean }> = {
     draft.record("config.applied", {
       sha256: command.documentSha256,
       gitCommit: command.gitCommit,
-      policy: before ? changes : policy,
+      ...{ policy: before ? changes : policy, rules: changedRules(before, tenant) },
       capitalAdded: decimalFromMicro(addedMicro),
       document: JSON.parse(document),
       rollbackTo: command.rollbackTo,

@@ -25,6 +25,21 @@ function wonByHouse(sql: ReadSql) {
   return sql`case b.outcome when 'yes' then b.yes_micro + m.house_yes_micro else b.no_micro + m.house_no_micro end`;
 }
 
+/**
+ * The markets settled since an instant, as a table: `market_id`, `category`, `settled_at`, `fees` (less than 0 where a void
+ * gave some back) and `spread`, the market maker's result.
+ */
+export function marketEnds(sql: ReadSql, startMs: number) {
+  return sql`(
+    select b.market_id, m.category, b.settled_at, -coalesce(e.fees_micro, 0) as fees,
+           coalesce(e.treasury_micro, ${wonByHouse(sql)}) - m.fund_micro as spread
+      from book b
+      join market m on m.id = b.market_id
+      left join market_end e on e.market_id = b.market_id
+     where b.settled_at >= ${startMs}
+  )`;
+}
+
 const toCategory = rowReader({
   category: text(),
   volumeMicro: named("volume", bigint()),
@@ -50,11 +65,7 @@ export async function listCategoryResults(sql: ReadSql, startMs: number): Promis
         from traded t
         join market m on m.id = t.market_id
        union all
-      select m.category, 0, -coalesce(e.fees_micro, 0), coalesce(e.treasury_micro, ${wonByHouse(sql)}) - m.fund_micro, 1
-        from book b
-        join market m on m.id = b.market_id
-        left join market_end e on e.market_id = b.market_id
-       where b.settled_at >= ${startMs}
+      select category, 0, fees, spread, 1 from ${marketEnds(sql, startMs)} ended
     )
     select category, sum(volume)::text as volume, sum(fees)::text as fees, sum(spread)::text as spread,
            sum(settled)::int4 as settled
@@ -129,6 +140,9 @@ const toRisk = rowReader({
   stakesMicro: named("stakes", bigint()),
   status: text<StoredStatus>(),
   outcome: nullable(text<Outcome>()),
+  category: text(),
+  /** As stored; null for a market without a feed. */
+  terms: nullable(text()),
   closeAt: whole(),
   /** The database's clock. */
   now: whole(),
@@ -159,7 +173,7 @@ function withEscrows(sql: ReadSql) {
 /** @param ids only these; all markets of the filter unless given */
 export async function listRisks(sql: ReadSql, filter: StatusFilter, ids?: readonly string[]): Promise<RiskRow[]> {
   const rows = await sql`
-    select m.id, m.question, m.close_at, b.status, b.outcome, ${nowMs(sql)} as now, ${payouts(sql)}
+    select m.id, m.question, m.category, m.terms, m.close_at, b.status, b.outcome, ${nowMs(sql)} as now, ${payouts(sql)}
       from ${withEscrows(sql)}
      where ${hasStatus(sql, filter)}
        ${ids === undefined ? sql`` : sql`and m.id = any(${textArray(ids)}::text[])`}

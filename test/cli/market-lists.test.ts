@@ -108,6 +108,9 @@ describe.each(doors)("markets in every state through the %s door", (_name, open)
     const held = (await api.listRisk({ status: "unsettled" })).find(({ marketId }) => marketId === ids.over);
     expect(held).toMatchObject({ status: "closed", outcome: null, maxLiability: expect.any(Number) });
     expect(held?.yesPayout).toBeGreaterThan(25);
+    const { yesPayout = 0, noPayout = 0, stakes = 0 } = held ?? {};
+    expect(held?.maxLiability).toBeCloseTo(Math.max(yesPayout, noPayout) - stakes, 6);
+    expect(held).toMatchObject({ category: expect.any(String), closeAt: expect.any(String), terms: null });
     expect(await api.listRisk({ status: "settled" })).toEqual([
       expect.objectContaining({ marketId: ids.paid, outcome: "no", maxLiability: 0, yesPayout: 0, noPayout: 0 }),
     ]);

@@ -101,6 +101,13 @@ describe("what a person is shown who decides about a proposal", () => {
     expect(io.stderr.text).not.toContain("cannot be undone");
   });
 
+  test("the hold that a market has for itself is among it", async () => {
+    const { id } = await traded({ resolution: { holdHours: 5 } });
+    const io = testIo({ format: "table", color: false, terminal: 100, answers: ["no"] });
+    await expect(runMarketSettle({ id, outcome: "yes", reason: REASON }, ann(), io)).rejects.toThrow();
+    expect(io.stderr.text).toContain("and for a hold of 5 h");
+  });
+
   test("the users who object, each with the words of the objection", async () => {
     const { id, user } = await traded({ category: "slow" });
     const { proposalId } = await proposed(ann(REASON).settleMarket({ marketId: id, outcome: "no" }));

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
-import { partsOf } from "../../src/console/views/overview/periods.ts";
-import { lossIf, worstCase } from "../../src/console/views/risk/what-if.ts";
+import { lossIf, risksBySymbol, supposedAt, worstCase } from "../../src/console/views/risk/what-if.ts";
+import { parseDecimal } from "../../src/domain/decimal.ts";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
@@ -16,10 +16,10 @@ beforeAll(async () => {
   for (const id of ["mkt_1", "mkt_2"]) await openHeld(tenant, id, `Will ${id} <b>open</b>?`, "usr_1");
 });
 
-test("the cost of a supposed outcome is its payout less the stakes; where nothing can be lost it is 0", () => {
-  const risk = { marketId: "mkt_1", maxLiability: 4, yesPayout: 14, noPayout: 3 };
+test("the cost of a supposed outcome is its payout less the stakes, exact to the micro-dollar", () => {
+  const risk = { marketId: "mkt_1", maxLiability: 4, yesPayout: 14, noPayout: 3, stakes: 10 };
   expect([lossIf(risk, "yes"), lossIf(risk, "no")]).toEqual([4, -7]);
-  expect(lossIf({ ...risk, maxLiability: 0 }, "yes")).toBe(0);
+  expect(lossIf({ ...risk, maxLiability: 0, yesPayout: 0.1, stakes: 0.3 }, "yes")).toBe(-0.2);
   const risks = [
     risk,
     { ...risk, marketId: "mkt_2", maxLiability: 0.1 },
@@ -27,54 +27,97 @@ test("the cost of a supposed outcome is its payout less the stakes; where nothin
   ];
   expect(worstCase(risks, {})).toEqual({ worst: 4.3, supposed: 0, rest: 4.3 });
   expect(worstCase(risks, { mkt_1: "no" })).toEqual({ worst: 4.3, supposed: -7, rest: 0.3 });
+  expect(worstCase(risks, { mkt_1: "no" }, 10.1)).toEqual({ worst: 10.1, supposed: -7, rest: 6.1 });
 });
 
-test("the parts of a period are the differences of reports, exact to the micro-dollar", () => {
-  const report = { settledMarkets: 0, activeTraders: 0 };
-  const reports = [
-    { ...report, periodDays: 3, totalVolume: 0.1, houseRevenue: -1 },
-    { ...report, periodDays: 5, totalVolume: 0.3, houseRevenue: 2 },
+test("markets on one symbol lose together at one price: each strike and each stretch between them is tried", () => {
+  const on = (marketId: string, comparator: ">" | ">=" | "<=" | "between", strike: string, upperStrike?: string) => ({
+    ...{ marketId, maxLiability: 10, yesPayout: 20, noPayout: 4, stakes: 10 },
+    terms: { feed: "pm:btc", comparator, strike, upperStrike: upperStrike ?? null, instant: "2031-01-01T00:00:00Z" },
+  });
+  const risks = [
+    on("above", ">", "100"),
+    on("below", "<=", "100"),
+    on("band", "between", "-1.5", "100"),
+    { ...on("x", ">", "1"), terms: null },
   ];
-  expect(partsOf(reports)).toEqual([
-    { fromDaysAgo: 3, toDaysAgo: 0, volume: 0.1, revenue: -1 },
-    { fromDaysAgo: 5, toDaysAgo: 3, volume: 0.2, revenue: 3 },
-  ]);
+  const [symbol, ...others] = risksBySymbol(risks);
+  expect(others).toEqual([]);
+  // Alone each can lose 10. Above and below exclude each other; below and band lose together from -1.5 to 100.
+  expect(symbol).toMatchObject({ feed: "pm:btc", worst: 14, worstAt: "at -1.5" });
+  expect(symbol?.risks.map(({ marketId }) => marketId)).toEqual(["above", "below", "band"]);
+  const at = (price: string) => supposedAt(symbol?.risks ?? [], parseDecimal(price) ?? { units: 0n, scale: 0 });
+  expect(at("100")).toEqual({ above: "no", below: "yes", band: "yes" });
+  expect(at("100.00000000000000001")).toEqual({ above: "yes", below: "no", band: "no" });
+  expect(risksBySymbol([on("alone", ">=", "0.1")])).toMatchObject([{ worst: 10, worstAt: "at 0.1" }]);
+  expect(risksBySymbol([on("alone", ">", "0.1")])).toMatchObject([{ worst: 10, worstAt: "above 0.1" }]);
 });
 
-test("Overview compares the period in the address with the one before", async () => {
+test("Overview compares the period in the address with the one before, draws each day, and leads to the rows", async () => {
   const { page, title, complaints, close } = await openConsole(tenant, { path: "/overview?days=7" });
-  const { totalVolume } = await operator().getOverviewReport({ periodDays: 7 });
+  const { now, days } = await operator().getDailyReport({ periodDays: 7 });
   await rowOf(page, "Volume").waitFor();
   expect(await title()).toBe("Overview");
-  expect(await rowOf(page, "Volume").locator("data").first().getAttribute("value")).toBe(String(totalVolume));
+  for (const [name, value] of [
+    ["Volume", now.volume],
+    ["Exposure at the end", now.exposure],
+  ] as const)
+    expect(await rowOf(page, name).locator("data").first().getAttribute("value")).toBe(String(value));
+  expect(await rowOf(page, "Active traders").locator("td").nth(1).textContent()).toBe("1");
   expect(await rowOf(page, "Volume").textContent()).toContain("new");
-  await page.getByText("Volume and house result as a table").click();
-  const parts = page.getByRole("table", { name: "Volume and house result" }).locator("tbody tr");
-  await expect.poll(() => parts.count()).toBe(7);
-  expect(await parts.first().textContent()).toContain("today");
+  for (const name of ["Volume, fees and house result", "Active traders", "Exposure"]) {
+    await page.getByText(`${name} as a table`).click();
+    const values = page.getByRole("table", { name, exact: true }).locator("tbody tr");
+    await expect.poll(() => values.count()).toBe(7);
+  }
   await page.getByRole("link", { name: "usr_1" }).waitFor();
-  expect(await page.locator("code").last().textContent()).toBe("pmctl report overview --days 7 -t acme");
+  expect(await page.locator("code").last().textContent()).toBe("pmctl report daily --days 7 -t acme");
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.getByRole("combobox", { name: "Period" }).selectOption("1");
   await expect.poll(() => new URL(page.url()).search).toBe("?days=1");
-  await page.getByText("Volume and house result as a table").click();
-  await expect.poll(() => parts.count()).toBe(1);
+  const listed = page.getByRole("table", { name: "Days" }).locator("tbody tr");
+  await expect.poll(() => listed.count()).toBe(1);
+  const today = days.at(-1)?.day.slice(0, 10) ?? "";
+  await rowOf(page, today).getByRole("link").click();
+  await page.getByRole("heading", { name: "Record", level: 1 }).waitFor();
+  await page.getByRole("table", { name: "Entries" }).waitFor();
+  expect(new URL(page.url()).searchParams.get("since")).toBe(`${today}T00:00:00.000Z`);
+  const since = (await operator().listAudit({ since: `${today}T00:00:00.000Z` })).entries;
+  await expect.poll(() => page.getByRole("table", { name: "Entries" }).locator("tbody tr").count()).toBe(since.length);
+  expect(await page.locator("code").last().textContent()).toContain("--until ");
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
 
-test("Risk sums the worst case, and says what a supposed outcome would cost", async () => {
+test("Risk sums the worst case by market, symbol and category, and says what a supposed outcome or price would cost", async () => {
+  const terms = { question: "Will BTC be above 100000?", category: "crypto", kind: "lmsr", p0: 0.5 } as const;
+  const closeAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { id } = await operator().createMarket({ ...terms, closeAt, resolutionRef: "pm:btc > 100000" });
+  await localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } }).placeTrade({
+    ...{ marketId: id, selection: { side: "yes" }, amount: 10 },
+  });
   const { page, complaints, close } = await openConsole(tenant, { path: "/risk" });
   const risks = await operator().listRisk({ status: "unsettled" });
-  const [risk] = risks.filter(({ marketId }) => marketId === "mkt_1");
-  if (!risk) throw new Error("the market has a risk");
+  const riskOf = (marketId: string) => risks.find((each) => each.marketId === marketId) ?? expect.fail(marketId);
   await rowOf(page, "mkt_1").waitFor();
   const fact = (name: string) => page.locator("dl.facts div", { hasText: name }).locator("data").getAttribute("value");
   expect(Number(await fact("The house can lose at most"))).toBe(worstCase(risks, {}).worst);
   await page.getByLabel(/Suppose that it settles: Will mkt_1/).selectOption("no");
-  expect(Number(await fact("Cost of what is supposed"))).toBe(lossIf(risk, "no"));
-  await page.getByRole("button", { name: "Group by category" }).click();
-  await page.getByRole("table", { name: "Categories" }).waitFor();
+  expect(Number(await fact("Cost of what is supposed"))).toBe(lossIf(riskOf("mkt_1"), "no"));
+  const symbol = rowOf(page, "pm:btc");
+  expect(await symbol.textContent()).toContain("above 100000");
+  const slider = page.getByRole("slider", { name: "Price of pm:btc" });
+  await slider.focus();
+  await page.keyboard.press("End");
+  const both = () => worstCase(risks, { mkt_1: "no", [id]: "yes" }).supposed;
+  await expect.poll(async () => Number(await fact("Cost of what is supposed"))).toBe(both());
+  expect(await slider.getAttribute("aria-valuetext")).toBe("125000");
+  await page.getByRole("textbox", { name: "Exact price of pm:btc" }).fill("100000");
+  await expect
+    .poll(async () => Number(await fact("Cost of what is supposed")))
+    .toBe(worstCase(risks, { mkt_1: "no", [id]: "no" }).supposed);
+  const category = rowOf(page, "crypto").locator("data");
+  expect(await category.getAttribute("value")).toBe(String(riskOf(id).maxLiability));
   await page.getByText("No open trade is tagged as a hedge.").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);

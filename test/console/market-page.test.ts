@@ -64,7 +64,7 @@ test("a market's page has its prices with trades, depth, positions, liability by
 
 test("a market is suspended, resumed and clarified on its page, each on record with the reason", async () => {
   const { page, close } = await openConsole(tenant, { path: "/markets/mkt_seen" });
-  expect(await act(page, button(page, "Suspend"), "A rumour")).toMatch(/^Suspended: .* Entry \d+$/);
+  expect(await act(page, button(page, "Suspend"), "A rumour")).toMatch(/^Suspended: .*\. Entry \d+$/);
   expect(await tenant.audit("market.suspended")).toMatchObject([
     { actor: "admin:ops", payload: { reason: "A rumour" } },
   ]);
@@ -156,8 +156,10 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   const { page, close } = await openConsole(two, { path: "/markets/mkt_two" });
   const notice = await act(page, button(page, "Settle"), "It opened", async (dialog) => {
     await dialog.getByRole("radio", { name: "No", exact: true }).check();
+    await dialog.getByText("It waits for 2 approvals, yours among them.").waitFor();
   });
-  expect(notice).toMatch(/^Proposed: /);
+  // The question ends the sentence.
+  expect(notice).toMatch(/^Proposed: Will two agree\? It waits/);
   await page
     .getByRole("region", { name: "Pending proposal" })
     .getByText("1 of 2: admin:ops")

@@ -55,6 +55,15 @@ describe("the sentence of an audit entry", () => {
       "cli:root settled 'Will it rain?' as Yes: 1 position paid $98.325022, house result -$48.32",
     ],
     [
+      "an apply that changes limits and who must agree",
+      entry("config.applied", "admin:ops", {
+        ...{ sha256: "", gitCommit: undefined, capitalAdded: "0", document: {}, rollbackTo: undefined },
+        ...{ adopted: undefined, state: {} as never, policy: { feeBps: {}, maxTradeUsd: {} } },
+        rules: { "approvals.key": { from: null, to: { approvals: 2 } }, "resolution.holdHours": { from: 0, to: 24 } },
+      }),
+      "admin:ops applied the tenant file: policy feeBps, maxTradeUsd; approvals.key; resolution.holdHours",
+    ],
+    [
       "a clarification of several lines",
       entry("market.clarified", "admin:ops", {
         marketId: "mkt_1",

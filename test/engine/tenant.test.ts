@@ -31,6 +31,18 @@ describe("applyConfig", () => {
     expect(world.balance("external:capital")).toBe(-usd(100_000));
   });
 
+  test("the entry names the changed rules of who must agree, and how long ends wait", () => {
+    const ruled = (rules: object) => configOf({ document: JSON.stringify(rules) });
+    const world = new World();
+    const said = (rules: object) => world.run(ruled(rules)).draft.audit.at(-1)?.payload;
+    const key = { approvals: 2 };
+    expect(said({ resolution: { holdHours: 2 }, approvals: { key } })).toMatchObject({
+      rules: { "resolution.holdHours": { from: 0, to: 2 }, "approvals.key": { from: null, to: key } },
+    });
+    expect(said({ approvals: { key } })).toMatchObject({ rules: { "resolution.holdHours": { from: 2, to: 0 } } });
+    expect(said({ approvals: { key }, n: 1 })).toMatchObject({ rules: undefined });
+  });
+
   test("a repeated apply of the same document changes nothing and records nothing", () => {
     const world = applied({ keys: [key("a")] });
     world.now += 1000;

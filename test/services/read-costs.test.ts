@@ -236,6 +236,7 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       Promise.all([
         api.getOverviewReport({}),
         api.getHouseReport({}),
+        api.getDailyReport({}),
         api.getTradersReport({}),
         api.getFundingReport({}),
       ]);

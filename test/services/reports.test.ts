@@ -156,6 +156,46 @@ describe("the reports of a long run", () => {
     expect((await api.getFundingReport({ periodDays })).byProvider).toEqual([...funding]);
   });
 
+  test("day by day the figures add up to the period and the one before, and the exposure is what trades left at each day's end", async () => {
+    const { sql } = scene;
+    const [half, whole] = [
+      await api.getOverviewReport({ periodDays: 30 }),
+      await api.getOverviewReport({ periodDays: 60 }),
+    ];
+    const { now, before, days } = await api.getDailyReport({ periodDays: 30 });
+    expect(now).toMatchObject({
+      ...{ volume: half.totalVolume, houseRevenue: half.houseRevenue, settledMarkets: half.settledMarkets },
+      activeTraders: half.activeTraders,
+    });
+    const micro = (value: number) => Math.round(value * DOLLAR);
+    expect(micro(before.volume)).toBe(micro(whole.totalVolume) - micro(half.totalVolume));
+    expect(micro(before.houseRevenue)).toBe(micro(whole.houseRevenue) - micro(half.houseRevenue));
+    expect(micro(now.fees) + micro(now.spreadIncome)).toBe(micro(now.houseRevenue));
+    const sum = (of: (day: (typeof days)[number]) => number) => days.reduce((all, day) => all + micro(of(day)), 0);
+    expect(sum(({ volume }) => volume)).toBe(micro(now.volume));
+    expect(sum(({ houseRevenue }) => houseRevenue)).toBe(micro(now.houseRevenue));
+    expect(days).toHaveLength(30);
+    const from = Date.parse(days[0]?.day ?? "");
+    const [active] = await sql`
+      select count(distinct trader_id)::int as traders from trade where ts >= ${from - 30 * DAY_MS} and ts < ${from}`;
+    expect(before.activeTraders).toBe(active?.traders);
+    for (const { day, activeTraders, exposure } of days) {
+      const [startMs, endMs] = [Date.parse(day), Date.parse(day) + DAY_MS];
+      const [row] = await sql`
+        select (select count(distinct trader_id)::int from trade where ts >= ${startMs} and ts < ${endMs}) as traders,
+               coalesce(sum(greatest(greatest(yes, no) - stakes, 0)), 0)::float8 / 1e6 as exposure
+          from (select sum(shares_micro) filter (where side = 'yes') as yes, sum(shares_micro) filter (where side = 'no') as no,
+                       sum(case when shares_micro > 0 then amount_micro - fee_micro else -amount_micro end) as stakes
+                  from trade join book using (market_id)
+                 where ts < ${endMs} and (settled_at is null or settled_at >= ${endMs})
+                 group by market_id) as held`;
+      expect(activeTraders).toBe(row?.traders);
+      expect(Math.abs(exposure - row?.exposure)).toBeLessThan(0.02);
+    }
+    const risks = await api.listRisk({ status: "unsettled" });
+    expect(Math.abs(now.exposure - risks.reduce((all, { maxLiability }) => all + maxLiability, 0))).toBeLessThan(0.02);
+  });
+
   test("an hour that was quiet repeats the price: history has one point per hour, however few the trades", async () => {
     const [settled] =
       await scene.sql`select market_id as id, settled_at::float8 as at from book where status = 'settled' limit 1`;
@@ -187,6 +227,17 @@ describe("reports of a tenant in which nothing has happened", () => {
       settledMarkets: 0,
       activeTraders: 0,
     });
+    const { now, before, days } = await api.getDailyReport({ periodDays: 2 });
+    const none = {
+      volume: 0,
+      fees: 0,
+      spreadIncome: 0,
+      houseRevenue: 0,
+      settledMarkets: 0,
+      activeTraders: 0,
+      exposure: 0,
+    };
+    expect([now, before, ...days.map(({ day: _, ...figures }) => figures)]).toEqual([none, none, none, none]);
     expect(await api.getHouseReport({})).toEqual({
       periodDays: 30,
       totalFees: 0,

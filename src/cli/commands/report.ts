@@ -91,6 +91,33 @@ export const reportHouse = defineCommand({
   },
 });
 
+export const reportDaily = defineCommand({
+  name: "daily",
+  summary: "show volume, fees, result, active traders and exposure day by day, against the period before",
+  takes: period,
+  operation: "getDailyReport",
+  input: inputOf,
+  prints: { operation: "getDailyReport", rows: "days" },
+  rows: ({ days }) => days.toReversed(),
+  columns: [
+    { title: "DAY", cell: ({ day }) => day.slice(0, 10), whole: true },
+    { title: "VOLUME", cell: ({ volume }) => cents(volume), align: "right" },
+    { title: "FEES", cell: ({ fees }) => cents(fees), align: "right", optional: true },
+    { title: "RESULT", cell: ({ houseRevenue }) => cents(houseRevenue), align: "right" },
+    { title: "SETTLED", cell: ({ settledMarkets }) => String(settledMarkets), align: "right", optional: true },
+    { title: "TRADERS", cell: ({ activeTraders }) => String(activeTraders), align: "right" },
+    { title: "EXPOSURE", cell: ({ exposure }) => cents(exposure), align: "right" },
+    { title: "BY VOLUME", cell: barOf(({ volume }) => volume), picture: true },
+  ],
+  empty: "There is no day.",
+  after: ({ periodDays, now, before }, { output }) => {
+    if (!holdsRowsOnly(output)) return;
+    const told = ({ volume, houseRevenue, activeTraders }: typeof now) =>
+      `volume ${usd(volume)}, result ${usd(houseRevenue)}, ${counted(activeTraders, "trader")}`;
+    output.note(`${counted(periodDays, "day")}: ${told(now)}. Before: ${told(before)}.`);
+  },
+});
+
 export const reportTraders = defineCommand({
   name: "traders",
   summary: "show the hundred traders with the largest volume, or one user",
@@ -171,4 +198,4 @@ export const reportRisk = defineCommand({
   },
 });
 
-export const register = verbs(reportOverview, reportHouse, reportTraders, reportFunding, reportRisk);
+export const register = verbs(reportOverview, reportHouse, reportDaily, reportTraders, reportFunding, reportRisk);

@@ -3,7 +3,7 @@ import { counted } from "../../domain/text.ts";
 import { instant, outcomeText, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import type { Field } from "../output/table.ts";
-import { type EndTerms, endTermsOf, proposedFields } from "./end-terms.ts";
+import { proposedFields } from "./end-terms.ts";
 import { treasuryFields } from "./ending-market.ts";
 import { clarifiedFields } from "./market-clarify.ts";
 
@@ -17,14 +17,12 @@ export async function readCorrection(
 ): Promise<{
   preview: CorrectionPreview;
   view: View<CorrectionPreview, CorrectionPreview>;
-  terms: EndTerms | undefined;
 }> {
   const [preview, market] = await Promise.all([
     api.previewCorrection({ id, outcome: outcomeText(outcome) }),
     api.getMarket({ id }),
   ]);
-  const terms = await endTermsOf(market, api);
-  const { marketId, from, to, until } = preview;
+  const { marketId, from, to, until, terms } = preview;
   const view = {
     kind: "record",
     fields: () => [
@@ -38,7 +36,7 @@ export async function readCorrection(
       ...proposedFields(terms),
     ],
   } satisfies View<CorrectionPreview, CorrectionPreview>;
-  return { preview, view, terms };
+  return { preview, view };
 }
 
 /** Who pays back and gets how much. */

@@ -92,12 +92,12 @@ export async function runMarketCorrect(options: CorrectOptions, api: Api, io: Io
 
 async function askToCorrect(options: CorrectOptions, api: Api, io: Io): Promise<CorrectionPreview> {
   const outcome = outcomeText(options.outcome);
-  const { preview, view, terms } = await readCorrection(options, api);
+  const { preview, view } = await readCorrection(options, api);
   requireWithinTreasury("The correction", preview, options);
   io.output.explain(preview, view);
   await confirmEnd(
     `${options.id} ${outcome}`,
-    consequenceOf("take back and pay these differences", terms && { ...terms, correctionHours: 0 }),
+    consequenceOf("take back and pay these differences", { ...preview.terms, correctionHours: 0 }),
     io,
   );
   return preview;

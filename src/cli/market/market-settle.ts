@@ -103,9 +103,13 @@ export async function runMarketSettle(options: SettleOptions, api: Api, io: Io):
 
 async function askToSettle(options: SettleOptions, api: Api, io: Io): Promise<Preview> {
   const { id, outcome } = options;
-  const { preview, terms } = await showPreview(options, "Settling", api, io);
+  const preview = await showPreview(options, "Settling", api, io);
   const warning =
     preview.status === "open" ? "It is still open: a trade before you confirm stops the settlement.\n" : "";
-  await confirmEnd(`${id} ${outcomeText(outcome)}`, `${warning}${consequenceOf("pay the positions", terms)}`, io);
+  await confirmEnd(
+    `${id} ${outcomeText(outcome)}`,
+    `${warning}${consequenceOf("pay the positions", preview.terms)}`,
+    io,
+  );
   return preview;
 }

@@ -80,9 +80,9 @@ export async function runMarketVoid(options: VoidOptions, api: Api, io: Io): Pro
 }
 
 async function askToVoid(options: VoidOptions, api: Api, io: Io): Promise<Preview> {
-  const { preview, terms } = await showPreview({ ...options, outcome: "void" }, "Voiding", api, io);
+  const preview = await showPreview({ ...options, outcome: "void" }, "Voiding", api, io);
   requireWithinTreasury("Voiding", preview, options);
   const warning = preview.status === "open" ? "It is still open: a trade before you confirm stops the void.\n" : "";
-  await confirmEnd(`${options.id} void`, `${warning}${consequenceOf("pay the positions back", terms)}`, io);
+  await confirmEnd(`${options.id} void`, `${warning}${consequenceOf("pay the positions back", preview.terms)}`, io);
   return preview;
 }

@@ -5,7 +5,7 @@ import type { Io } from "../command.ts";
 import { instant, outcomeText, price, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import type { Field } from "../output/table.ts";
-import { type EndTerms, endTermsOf, proposedFields } from "./end-terms.ts";
+import { proposedFields } from "./end-terms.ts";
 import { type ExpectFlags, treasuryFields } from "./ending-market.ts";
 import { clarifiedFields } from "./market-clarify.ts";
 
@@ -19,12 +19,11 @@ export type Preview = WireResult<"previewSettlement">;
 export async function readPreview(
   { id, outcome }: { id: string; outcome: Preview["outcome"] },
   api: Api,
-): Promise<{ preview: Preview; view: View<Preview, Preview>; terms: EndTerms | undefined }> {
+): Promise<{ preview: Preview; view: View<Preview, Preview> }> {
   const [preview, market] = await Promise.all([
     api.previewSettlement({ id, outcome: outcomeText(outcome) }),
     api.getMarket({ id }),
   ]);
-  const terms = await endTermsOf(market, api);
   const { marketId, question, status, closeAt, resolutionRef } = preview;
   const view: View<Preview, Preview> = {
     kind: "record",
@@ -36,10 +35,10 @@ export async function readPreview(
       ...clarifiedFields(market),
       ["outcome", outcomeText(outcome).toUpperCase()],
       ...(outcome === "void" ? voidFields : payoutFields)(preview),
-      ...proposedFields(terms),
+      ...proposedFields(preview.terms),
     ],
   };
-  return { preview, view, terms };
+  return { preview, view };
 }
 
 function payoutFields(preview: Preview): Field[] {
@@ -103,8 +102,8 @@ export async function showPreview(
   what: string,
   api: Api,
   { output }: Io,
-): Promise<{ preview: Preview; terms: EndTerms | undefined }> {
-  const { preview, view, terms } = await readPreview(options, api);
+): Promise<Preview> {
+  const { preview, view } = await readPreview(options, api);
   const { expectPayouts, expectTotal } = options;
   const { payouts, totalUsd } = preview;
   if ((expectPayouts ?? payouts) !== payouts || (expectTotal ?? totalUsd) !== totalUsd)
@@ -113,5 +112,5 @@ export async function showPreview(
       `${what} would make ${counted(payouts, "payout")} of ${usd(totalUsd)} USD in all, which is not what was expected: nothing was paid`,
     );
   output.explain(preview, view);
-  return { preview, terms };
+  return preview;
 }

@@ -85,7 +85,7 @@ const ACTIONS = {
       market: MarketId,
       outcome: Side,
       expectPayouts: number("Settle only if exactly this many positions win.").optional(),
-      expectTotalUsd: number("Settle only if the winners are paid exactly this much in all.").optional(),
+      expectTotalUsd: number("Settle only if the positions are paid exactly this much in all.").optional(),
     })
     .describe("An operator settles a market."),
 };

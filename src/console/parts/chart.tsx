@@ -59,7 +59,7 @@ export function Chart({
                   {index < curves.length - 1 && "; "}
                 </>
               ))
-            : `${scale.x ? scale.x(x) : instant(x)}: ${curves.flatMap((each, index) => wordsAt(each, ys[index], scale)).join(", ")}`}
+            : `${(scale.x ?? scale.at ?? instant)(x)}: ${curves.flatMap((each, index) => wordsAt(each, ys[index], scale)).join(", ")}`}
         </span>
       </figcaption>
       {isBroken ? (
@@ -102,6 +102,7 @@ function AsTable({
   over: string;
 }) {
   const [isOpen, setOpen] = useState(false);
+  const words = scale.x ?? scale.at;
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{name} as a table</summary>
@@ -122,7 +123,7 @@ function AsTable({
             <tbody>
               {rows.toReversed().map(([x, ...ys]) => (
                 <tr key={x}>
-                  <th scope="row">{scale.x ? scale.x(x) : <Time at={x} />}</th>
+                  <th scope="row">{words ? words(x) : <Time at={x} />}</th>
                   {ys.map((value, index) => (
                     <td key={curves[index]?.name} class="number">
                       {value === null ? "" : scale.y(value)}

@@ -16,6 +16,8 @@ export interface Scale {
   y(value: number): string;
   /** Writes a value of the horizontal axis where it is no time. */
   x?(value: number): string;
+  /** Writes a time in words and in the table; date and time unless given. */
+  at?(ms: number): string;
   /** The vertical axis covers at least these values. */
   covers?: readonly [low: number, high: number];
 }

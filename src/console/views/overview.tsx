@@ -1,17 +1,15 @@
-import type { ComponentChildren } from "preact";
 import type { WireResult } from "../../contract/operations.ts";
-import { counted } from "../../domain/text.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
-import { count, percent, usd } from "../format.ts";
+import { count, percent } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
-import { Chart } from "../parts/chart.tsx";
 import { TraderLink } from "../parts/links.tsx";
 import { Filter } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
+import { addressOf } from "../router.ts";
 import { pmctl } from "../terminal-line.ts";
-import { type Compared, type Part, readCompared, readParts } from "./overview/periods.ts";
+import { Charts, Comparison, Days } from "./overview/figures.tsx";
 
 const PATH = "/overview";
 const USUAL_DAYS = 30;
@@ -30,21 +28,22 @@ export function OverviewView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const days = daysOf(query.get("days"));
   const live = useLive(async (api) => {
-    const [compared, parts, house, { traders }] = await Promise.all([
-      readCompared(api, days),
-      readParts(api, days),
+    const [daily, house, { traders }] = await Promise.all([
+      api.getDailyReport({ periodDays: days }),
       api.getHouseReport({ periodDays: days }),
       api.getTradersReport({ periodDays: days }),
     ]);
-    return { compared, parts, house, traders };
+    return { daily, house, traders };
   }, String(days));
   const tools = <Filter path={PATH} query={query} label="Period" name="days" options={PERIODS} />;
   return (
-    <View name="Overview" live={live} line={pmctl(tenant, "report", "overview", "--days", days)} tools={tools}>
-      {({ compared, parts, house, traders }) => (
+    <View name="Overview" live={live} line={pmctl(tenant, "report", "daily", "--days", days)} tools={tools}>
+      {({ daily, house, traders }) => (
         <>
-          <Comparison of={compared} />
-          <Parts of={parts} />
+          <Comparison of={daily} />
+          <Charts of={daily} />
+          <h2>By day</h2>
+          <Days of={daily} />
           <h2>By category</h2>
           <Categories of={house.byCategory} />
           <h2>Largest traders</h2>
@@ -61,56 +60,6 @@ function daysOf(stated: string | null): number {
   return Number.isInteger(days) && days >= 1 && days <= LONGEST_DAYS ? days : USUAL_DAYS;
 }
 
-const FIGURES: readonly (readonly [
-  name: string,
-  of: keyof Compared["before"],
-  show: (value: number) => ComponentChildren,
-])[] = [
-  ["Volume", "volume", (value) => <Usd of={value} />],
-  ["House result", "revenue", (value) => <Usd of={value} />],
-  ["Fees", "fees", (value) => <Usd of={value} />],
-  ["Market making", "spread", (value) => <Usd of={value} />],
-  ["Settled markets", "settled", count],
-];
-
-function Comparison({ of: { now, before } }: { of: Compared }) {
-  return (
-    <Table
-      name="Figures"
-      rows={FIGURES}
-      id={([name]) => name}
-      empty="There is nothing to compare."
-      columns={[
-        { title: "Figure", cell: ([name]) => name },
-        { title: "In the period", isNumber: true, cell: ([, of, show]) => show(now[of]) },
-        { title: "In the period before", isNumber: true, cell: ([, of, show]) => show(before[of]) },
-        { title: "Change", isNumber: true, cell: ([, of]) => changeOf(now[of], before[of]) },
-      ]}
-    />
-  );
-}
-
-function changeOf(now: number, before: number): string {
-  if (before === 0) return now === 0 ? "—" : "new";
-  const share = (now - before) / Math.abs(before);
-  return `${share > 0 ? "+" : ""}${percent(share)}`;
-}
-
-/** Volume and house result of each part, by the first day of the part, counted back from today. */
-function Parts({ of: parts }: { of: readonly Part[] }) {
-  const pointsOf = (value: (part: Part) => number) => parts.map((part) => [-part.fromDaysAgo, value(part)] as const);
-  const curves = [
-    { name: "Volume", points: pointsOf(({ volume }) => volume), shape: "bars" },
-    { name: "House result", points: pointsOf(({ revenue }) => revenue), color: "--good" },
-  ] as const;
-  return <Chart name="Volume and house result" curves={curves} scale={{ y: usd, x: dayWords }} over="From" />;
-}
-
-function dayWords(x: number): string {
-  const daysAgo = Math.round(-x) - 1;
-  return daysAgo <= 0 ? "today" : `${counted(daysAgo, "day")} ago`;
-}
-
 function Categories({ of }: { of: WireResult<"getHouseReport">["byCategory"] }) {
   return (
     <Table
@@ -119,7 +68,14 @@ function Categories({ of }: { of: WireResult<"getHouseReport">["byCategory"] }) 
       id={({ category }) => category}
       empty="Nothing was traded in this period."
       columns={[
-        { title: "Category", cell: ({ category }) => <bdi>{category}</bdi> },
+        {
+          title: "Category",
+          cell: ({ category }) => (
+            <a href={addressOf("/markets", { category })} dir="auto">
+              {category}
+            </a>
+          ),
+        },
         { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
         { title: "House result", isNumber: true, cell: ({ revenue }) => <Usd of={revenue} /> },
         { title: "Margin", isNumber: true, cell: ({ netMargin }) => percent(netMargin) },

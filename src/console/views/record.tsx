@@ -21,14 +21,15 @@ export function RecordView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const stated = (name: string): string | undefined => query.get(name) || undefined;
   const [type, actor, market, user, q] = ["type", "actor", "market", "user", "q"].map(stated);
-  const filter = { type, actor, marketId: market, userId: user, q, cursor: stated("cursor") };
+  const [since, until] = ["since", "until"].map(stated);
+  const filter = { type, actor, marketId: market, userId: user, q, since, until, cursor: stated("cursor") };
   const live = useLive(
     (api) => api.listAudit({ ...(filter as WireInput<"listAudit">), limit: PAGE }),
     query.toString(),
   );
   const line = pmctl(
     ...[tenant, "audit", "list", ...option("type", type), ...option("actor", actor), ...option("market", market)],
-    ...[...option("user", user), ...option("grep", q)],
+    ...[...option("user", user), ...option("grep", q), ...option("since", since), ...option("until", until)],
   );
   const at = { path: PATH, query };
   const tools = (
@@ -38,6 +39,8 @@ export function RecordView({ query }: ViewProps) {
       <Search {...at} label="Actor" name="actor" />
       <Search {...at} label="Market" name="market" />
       <Search {...at} label="User" name="user" />
+      {since && <Search {...at} label="Since" name="since" />}
+      {until && <Search {...at} label="Until" name="until" />}
     </>
   );
   return (

@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
+import { parseDecimal } from "../../domain/decimal.ts";
 import { counted } from "../../domain/text.ts";
 import { useDesk } from "../desk.ts";
 import { count, percent } from "../format.ts";
@@ -10,49 +11,64 @@ import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { pmctl } from "../terminal-line.ts";
-import { Groups } from "./risk/groups.tsx";
-import { lossIf, type Supposed, worstCase } from "./risk/what-if.ts";
+import { Categories, Symbols } from "./risk/groups.tsx";
+import { lossIf, risksBySymbol, type Supposed, supposedAt, worstCase } from "./risk/what-if.ts";
 
-type Risks = WireResult<"listRisk">;
+type Report = WireResult<"getRiskReport">;
 
-/** So many rows are drawn; the sums count every market. */
+/** So many markets are read, and so many with a symbol; the sums count every market. */
 const DRAWN = 200;
 
 /** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
 export function RiskView() {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
-    const [risks, { hedgeBook }, { treasuryUsd }] = await Promise.all([
-      api.listRisk({ status: "unsettled" }),
+    const [report, { hedgeBook }, { treasuryUsd }] = await Promise.all([
+      api.getRiskReport({ limit: DRAWN }),
       api.getHedgeExposure({}),
       api.getConfig({}),
     ]);
-    return { risks: risks.toSorted((one, other) => other.maxLiability - one.maxLiability), hedgeBook, treasuryUsd };
+    return { report, hedgeBook, treasuryUsd };
   }, "");
-  const [supposed, setSupposed] = useState<Supposed>({});
-  const suppose = (marketId: string, outcome: string): void => {
-    const { [marketId]: _, ...others } = supposed;
-    setSupposed(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
+  const [chosen, setChosen] = useState<Supposed>({});
+  const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
+  const choose = (marketId: string, outcome: string): void => {
+    const { [marketId]: _, ...others } = chosen;
+    setChosen(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
   };
+  const symbols = useMemo(() => risksBySymbol(live.value?.report.items ?? []), [live.value]);
+  const atPrices = symbols.map(({ feed, risks }) => {
+    const price = parseDecimal(prices[feed] ?? "");
+    return price ? supposedAt(risks, price) : {};
+  });
+  // An outcome that is chosen for one market goes before the one that a price would give it.
+  const supposed: Supposed = Object.assign({}, ...atPrices, chosen);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
-      {({ risks, hedgeBook, treasuryUsd }) => (
+      {({ report, hedgeBook, treasuryUsd }) => (
         <>
-          <Sums of={risks} supposed={supposed} treasuryUsd={treasuryUsd} />
-          {risks.length > DRAWN && (
-            <p>
-              The {DRAWN} of {counted(risks.length, "market")} in which the house can lose most:
-            </p>
-          )}
+          <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
+          <h2>By symbol</h2>
+          <Part of={report.pricedMarkets} drawn={DRAWN} />
+          <Symbols of={symbols} prices={prices} onSuppose={(feed, price) => setPrices({ ...prices, [feed]: price })} />
+          <h2>By category</h2>
+          <Categories of={report.byCategory} />
+          <h2>By market</h2>
+          <Part of={report.markets} drawn={DRAWN} />
           <Table
             name="Risks"
-            rows={risks.slice(0, DRAWN)}
+            rows={report.items.slice(0, DRAWN)}
             id={({ marketId }) => marketId}
             empty="No market is unsettled, so the house can lose nothing."
             columns={[
               { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
               { title: "Status", cell: ({ status }) => status },
               { title: "Most it can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
+              {
+                title: "Of the treasury",
+                isNumber: true,
+                cell: ({ maxLiability }) => shareOf(maxLiability, treasuryUsd),
+              },
               { title: "Pays if Yes", isNumber: true, cell: ({ yesPayout }) => <Usd of={yesPayout} /> },
               { title: "Pays if No", isNumber: true, cell: ({ noPayout }) => <Usd of={noPayout} /> },
               {
@@ -61,7 +77,7 @@ export function RiskView() {
                   <select
                     aria-label={`Suppose that it settles: ${question}`}
                     value={supposed[marketId] ?? ""}
-                    onChange={({ currentTarget }) => suppose(marketId, currentTarget.value)}
+                    onChange={({ currentTarget }) => choose(marketId, currentTarget.value)}
                   >
                     <option value="">Either way</option>
                     <option value="yes">Yes</option>
@@ -79,8 +95,6 @@ export function RiskView() {
               },
             ]}
           />
-          <h2>By category</h2>
-          <Groups of={risks} />
           <h2>Hedges by symbol</h2>
           <Hedges of={hedgeBook} />
         </>
@@ -89,22 +103,34 @@ export function RiskView() {
   );
 }
 
-function Sums({ of: risks, supposed, treasuryUsd }: { of: Risks; supposed: Supposed; treasuryUsd: number }) {
-  const { worst, supposed: loss, rest } = worstCase(risks, supposed);
+/** Says that only some markets are drawn. */
+function Part({ of: markets, drawn }: { of: number; drawn: number }) {
+  if (markets <= drawn) return null;
+  return (
+    <p>
+      The {drawn} of {counted(markets, "market")} in which the house can lose most:
+    </p>
+  );
+}
+
+function Sums({ of, supposed, treasuryUsd }: { of: Report; supposed: Supposed; treasuryUsd: number }) {
+  const { worst, supposed: loss, rest } = worstCase(of.items, supposed, of.maxLiability);
   const isSupposing = Object.keys(supposed).length > 0;
   return (
     <Facts
       of={[
-        ["Unsettled markets", count(risks.length)],
+        ["Unsettled markets", count(of.markets)],
         ["The house can lose at most", <Usd key="worst" of={worst} />],
         ["In the treasury", <Usd key="treasury" of={treasuryUsd} />],
-        ["Worst case of the treasury", treasuryUsd > 0 ? percent(worst / treasuryUsd) : "—"],
+        ["Worst case of the treasury", shareOf(worst, treasuryUsd)],
         ["Cost of what is supposed", isSupposing && <Usd key="supposed" of={loss} />],
         ["Then the house can lose at most", isSupposing && <Usd key="then" of={loss + rest} />],
       ]}
     />
   );
 }
+
+const shareOf = (loss: number, treasuryUsd: number): string => (treasuryUsd > 0 ? percent(loss / treasuryUsd) : "—");
 
 function Hedges({ of }: { of: WireResult<"getHedgeExposure">["hedgeBook"] }) {
   return (

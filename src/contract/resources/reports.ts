@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { COMPARATORS } from "../../domain/reference.ts";
 import { operationsUnder } from "../operation.ts";
 import {
   CategorySlug,
@@ -43,6 +44,28 @@ export const HouseReport = z
   })
   .meta({ id: "HouseReport" });
 
+const daily = {
+  volume: Usd,
+  fees: Usd.describe("Less what voided markets gave back."),
+  spreadIncome: Usd,
+  houseRevenue: Usd,
+  settledMarkets: count,
+  activeTraders: count,
+  exposure: Usd.describe(
+    "The most that the house could lose at the end, whatever the outcomes: to the cent, from the last price of each market.",
+  ),
+};
+export const DailyReport = z
+  .object({
+    periodDays,
+    now: z.object(daily),
+    before: z.object(daily).describe("The period of the same length before."),
+    days: z
+      .array(z.object({ day: Timestamp.describe("When the UTC day begins."), ...daily }))
+      .describe("Every day of the period, oldest first."),
+  })
+  .meta({ id: "DailyReport" });
+
 export const TradersReport = z
   .object({
     periodDays,
@@ -77,6 +100,16 @@ export const FundingReport = z
   })
   .meta({ id: "FundingReport" });
 
+const SymbolTerms = z
+  .object({
+    feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
+    comparator: z.enum(COMPARATORS),
+    strike: z.string().meta({ description: "As decimal text; the lower bound of `between`.", examples: ["100000"] }),
+    upperStrike: z.string().nullable().describe("The upper bound of `between`, else null."),
+    instant: Timestamp.describe("The price at this time decides."),
+  })
+  .meta({ id: "SymbolTerms" });
+
 export const RiskItem = z
   .object({
     marketId: MarketId,
@@ -84,8 +117,12 @@ export const RiskItem = z
     maxLiability: Usd,
     yesPayout: Usd,
     noPayout: Usd,
-    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as is the next."),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next five."),
     outcome: Outcome.nullable().optional(),
+    category: CategorySlug.optional(),
+    closeAt: Timestamp.optional(),
+    stakes: Usd.optional().describe("What traders paid in without fees, less what they got for sales."),
+    terms: SymbolTerms.nullable().optional().describe("By what the oracle settles it; null for a person's decision."),
   })
   .meta({ id: "RiskItem" });
 
@@ -171,6 +208,13 @@ export const reportOperations = {
     summary: "Get the fees and the market-making result of a period.",
     input: ReportPeriod,
     output: HouseReport,
+  }),
+  getDailyReport: operatorRead({
+    path: "/v1/reports/daily",
+    summary: "Get the figures of a period day by day, and those of the period before.",
+    input: ReportPeriod,
+    output: DailyReport,
+    extension: true,
   }),
   getTradersReport: operatorRead({
     path: "/v1/reports/traders",

@@ -75,9 +75,9 @@ const MarketSettled = z
     outcome: SettledOutcome,
     settledAt: Timestamp,
     payoutsProcessed: z.number().int().min(0).describe("Number of positions that were paid more than 0."),
-    paid: Usd.describe("The total paid to all winners."),
+    paid: Usd.describe("The total paid to these positions."),
   })
-  .meta({ id: "MarketSettledData", description: "A market's winners were paid." });
+  .meta({ id: "MarketSettledData", description: "A market was settled: the positions of its outcome were paid." });
 
 const MarketVoided = z
   .object({

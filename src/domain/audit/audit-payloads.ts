@@ -56,7 +56,7 @@ export type AuditPayloads = {
     /** What the rules mean, in the operator's words. */
     text: string;
   };
-  /** The winners were paid, and what was left went back to the treasury. By the oracle or an operator. */
+  /** The positions of the outcome were paid, and what was left went back to the treasury. By the oracle or an operator. */
   "market.settled": Settlement;
   /** The market was undone: open positions got back what they cost. By an operator. */
   "market.voided": Void;

@@ -170,6 +170,8 @@ export type AppliedConfig = {
   gitCommit: string | undefined;
   /** The whole policy at the first apply, changes later. */
   policy: Json;
+  /** The changed rules of who must agree and how long an end waits, by field; absent where none changed. */
+  rules?: { [field: string]: { from: Json; to: Json } } | undefined;
   /** What the apply moved into the treasury. */
   capitalAdded: string;
   /** The tenant file, without its secrets. */

@@ -45,7 +45,7 @@ export type Settlement = {
   marketId: string;
   /** The side that won; or `yes` with what a YES share was paid. */
   outcome: Exclude<OutcomeShape<string>, "void">;
-  /** How many winners were paid. */
+  /** How many positions were paid more than 0. */
   payouts: number;
   /** What they were paid in all. */
   paid: string;

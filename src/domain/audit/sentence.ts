@@ -105,10 +105,11 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
       ? `${actor} changed ${changed}`
       : `the override of ${overridesEnded.join(", ")} ended${changed && `: ${changed}`}`;
   },
-  "config.applied": ({ gitCommit, rollbackTo, policy, frozenUntil }, { actor }) => {
+  "config.applied": ({ gitCommit, rollbackTo, policy, rules, frozenUntil }, { actor }) => {
     const fields = Object.keys(policy ?? {});
     const broke = frozenUntil === undefined ? "" : `, breaking the freeze until ${minute(frozenUntil)}`;
-    const set = `${broke}${fields.length === 0 ? "" : `: policy ${fields.join(", ")}`}`;
+    const changed = [...(fields.length === 0 ? [] : [`policy ${fields.join(", ")}`]), ...Object.keys(rules ?? {})];
+    const set = `${broke}${changed.length === 0 ? "" : `: ${changed.join("; ")}`}`;
     return rollbackTo === undefined
       ? `${actor} applied the tenant file${gitCommit ? ` of commit ${gitCommit}` : ""}${set}`
       : `${actor} rolled the configuration back to entry ${rollbackTo}${set}`;

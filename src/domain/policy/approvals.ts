@@ -110,13 +110,22 @@ export function ruleFields({ resolution, approvals }: Rules): { [field: string]:
   ]);
 }
 
+/** The rules that differ, by their fields in plans; null for none. */
+export function ruleChanges(before: Rules, after: Rules): { [field: string]: { from: Json; to: Json } } {
+  const [was, is] = [ruleFields(before), ruleFields(after)];
+  const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])];
+  return Object.fromEntries(
+    fields
+      .map((field) => [field, { from: was[field] ?? null, to: is[field] ?? null }] as const)
+      .filter(([, { from, to }]) => !isSame(from, to)),
+  );
+}
+
 /** Whether any rule would want less than before. */
-export function loosensRules(from: Rules, to: Rules): boolean {
-  const [before, after] = [ruleFields(from), ruleFields(to)];
-  return [...new Set([...Object.keys(before), ...Object.keys(after)])].some((field) => {
-    const [current, wanted] = [before[field] ?? null, after[field] ?? null];
-    return !isSame(current, wanted) && directionOfRules(field, current, wanted) === "loosens";
-  });
+export function loosensRules(before: Rules, after: Rules): boolean {
+  return Object.entries(ruleChanges(before, after)).some(
+    ([field, { from, to }]) => directionOfRules(field, from, to) === "loosens",
+  );
 }
 
 /** What a rule wants, each as a number that rises with its strictness. */

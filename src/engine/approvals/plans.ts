@@ -1,5 +1,5 @@
 import { Fault } from "../../domain/fault.ts";
-import { loosensRules, rulesIn, rulesOf } from "../../domain/policy/approvals.ts";
+import { loosensRules, NO_RULES, ruleChanges, rulesIn, rulesOf } from "../../domain/policy/approvals.ts";
 import type { PolicyPatch } from "../../domain/policy/policy.ts";
 import { loosensPolicy } from "../../domain/policy/values.ts";
 import { type CommandKind, need, requireTenant, TENANT } from "../command.ts";
@@ -53,6 +53,12 @@ function loosens(before: Tenant, { policy, kycRequired, document }: Applied): bo
     (before.kycRequired && !kycRequired) ||
     loosensRules(rulesOf(before), rulesIn(JSON.parse(document)))
   );
+}
+
+/** The rules that an apply changed, as its entry names them; undefined for none. */
+export function changedRules(before: Tenant | undefined, after: Tenant) {
+  const rules = ruleChanges(before ? rulesOf(before) : NO_RULES, rulesOf(after));
+  return Object.keys(rules).length === 0 ? undefined : rules;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Agreed, Command } from "../../engine/commands.ts";
 import type { Reader } from "../../engine/draft.ts";
 import { correctableUntil, requireCorrectable } from "../../engine/ends/correction.ts";
 import { correctionOf, type Ending, sumsOf } from "../../engine/ends/ending.ts";
-import { refundNeeds, requireKnown } from "../../engine/ends/settlement.ts";
+import { refundNeeds, requireKnown, termsOfMarket } from "../../engine/ends/settlement.ts";
 import type { Need } from "../../engine/rows.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
@@ -104,7 +104,7 @@ async function previewSettlement(
   context: ServiceContext,
   { id, outcome }: Input<"previewSettlement">,
 ): Promise<Result<"previewSettlement">> {
-  const { ending, now } = await loadEnding(context, id);
+  const { ending, state, now } = await loadEnding(context, id);
   const { market, marketState } = ending;
   if (marketState.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
   const sums = sumsOf(ending, outcome);
@@ -123,8 +123,15 @@ async function previewSettlement(
     fromFeesUsd: sums.feesMicro,
     ...treasuryView(sums),
     houseResultUsd: sums.houseResultMicro,
+    terms: termsShown(state, id),
     largest: largestPayout(ending, outcome),
   };
+}
+
+/** What the rules in force want before the market's end or its correction. */
+function termsShown(state: Reader, marketId: string): Result<"previewSettlement">["terms"] {
+  const rules = rulesOf(requireTenant(state));
+  return { ...termsOfMarket(rules, { marketId }, state), correctionHours: rules.resolution.correctionHours };
 }
 
 /** The user whose position is paid most, the first by id among equals; null if no user is paid. */
@@ -143,12 +150,13 @@ async function previewCorrection(
   { id, outcome: to }: Input<"previewCorrection">,
 ): Promise<Result<"previewCorrection">> {
   const { ending, state, now } = await loadEnding(context, id, [need("holderDebts", id)]);
-  const { correctionHours } = rulesOf(requireTenant(state)).resolution;
+  const terms = termsShown(state, id);
+  const { correctionHours } = terms;
   const from = requireCorrectable(ending.marketState, { to, correctionHours }, now);
   const balanceOf = (account: string) => state.get("account", account)?.balanceMicro ?? 0n;
   const sums = correctionOf(ending, { from, to }, balanceOf);
   const until = correctableUntil(ending.marketState.settledAt ?? now, correctionHours);
-  return { marketId: id, from, to, ...correctionSums(sums), until };
+  return { marketId: id, from, to, ...correctionSums(sums), terms, until };
 }
 
 /**

@@ -13,7 +13,7 @@ import { positionHandlers } from "../markets/positions.ts";
 import { tradingHandlers } from "../markets/trading.ts";
 import { oracleHandlers } from "../oracle/oracle.ts";
 import { proposalHandlers } from "../proposals/proposals.ts";
-import { reportHandlers } from "../reports.ts";
+import { reportHandlers } from "../reports/reports.ts";
 import type { RefusalLog } from "../security/refusal-log.ts";
 import { eligibilityHandlers } from "../traders/eligibility.ts";
 import { userHandlers } from "../traders/users.ts";

@@ -66,6 +66,7 @@ export const SCRIPT: [id: OperationId, input: Record<string, unknown>][] = [
   ["getMarketDepth", { id: "m1" }],
   ["getOverviewReport", {}],
   ["getHouseReport", {}],
+  ["getDailyReport", { periodDays: 2 }],
   ["getTradersReport", {}],
   ["getTradersReport", { userId: "usr_1" }],
   ["getFundingReport", {}],

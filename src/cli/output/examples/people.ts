@@ -59,6 +59,8 @@ proposal object rain --user alice --reason "it did rain" -o json
 
 report overview
 report overview --days 30
+report daily
+report daily --days 7 -o csv
 report house --days 7
 report house --days 7 -o markdown
 report traders

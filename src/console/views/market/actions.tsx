@@ -1,6 +1,6 @@
 import type { Api } from "../../../contract/operations.ts";
-import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
+import { ended } from "../../format.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
 import { correction, settlement, voiding } from "./ends.tsx";
@@ -42,7 +42,7 @@ function trading(tenant: string, { id, question, status }: Market, verb: "suspen
     ),
     run: (api) => (isHalt ? api.suspendMarket({ id }) : api.resumeMarket({ id })),
     line: (_values, reason) => pmctl(tenant, "market", verb, id, ...option("reason", reason)),
-    done: () => `${isHalt ? "Suspended" : "Resumed"}: ${isolated(question)}.`,
+    done: () => `${isHalt ? "Suspended" : "Resumed"}: ${ended(question)}`,
     unfit: status === fitting ? undefined : `The market is ${status}.`,
   };
 }
@@ -57,7 +57,7 @@ function clarification(tenant: string, { id, question, status }: Market): Action
     run: (api, _shown, { text = "" }) => api.clarifyMarket({ id, text: text.trim() }),
     line: ({ text }, reason) =>
       pmctl(tenant, "market", "clarify", id, ...option("text", text?.trim()), ...option("reason", reason)),
-    done: () => `Clarified: ${isolated(question)}.`,
+    done: () => `Clarified: ${ended(question)}`,
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
 }

@@ -1,7 +1,8 @@
+import { waitsFor } from "../../../client/end-terms.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
-import { counted, isolated } from "../../../domain/text.ts";
-import { count, outcomeWords, percent, usd } from "../../format.ts";
+import { counted } from "../../../domain/text.ts";
+import { count, ended, outcomeWords, percent, usd } from "../../format.ts";
 import type { ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import type { Field, Values } from "../../parts/fields.tsx";
@@ -64,7 +65,7 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
       ),
     done: (result) =>
       told(result, question, ({ outcome, payoutsProcessed }: WireResult<"settleMarket">) => {
-        return `Settled as ${outcomeWords(outcome)}: ${isolated(question)}. ${counted(payoutsProcessed, "position")} paid.`;
+        return `Settled as ${outcomeWords(outcome)}: ${ended(question)} ${counted(payoutsProcessed, "position")} paid.`;
       }),
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
@@ -93,7 +94,7 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
       ),
     done: (result) =>
       told(result, question, ({ payoutsProcessed, refundedUsd }: WireResult<"voidMarket">) => {
-        return `Voided: ${isolated(question)}. ${counted(payoutsProcessed, "position")} got back ${usd(refundedUsd)}.`;
+        return `Voided: ${ended(question)} ${counted(payoutsProcessed, "position")} got back ${usd(refundedUsd)}.`;
       }),
     unfit: status === "settled" ? "The market is settled." : undefined,
   };
@@ -124,7 +125,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {
-        return `Corrected from ${outcomeWords(from)} to ${outcomeWords(outcome)}: ${isolated(question)}. ${counted(users, "user")} concerned.`;
+        return `Corrected from ${outcomeWords(from)} to ${outcomeWords(outcome)}: ${ended(question)} ${counted(users, "user")} concerned.`;
       }),
     unfit: status === "settled" ? undefined : "The market is not settled.",
   };
@@ -140,11 +141,17 @@ function expectedLine(shown: Preview | undefined): string[] {
 }
 
 /** A change may become a proposal that waits for other people or for its time. */
-function told<Result extends object>(result: unknown, question: string, ended: (result: Result) => string): string {
+function told<Result extends object>(result: unknown, question: string, done: (result: Result) => string): string {
   return isProposal(result as object)
-    ? `Proposed: ${isolated(question)}. It waits for its approvals and its time.`
-    : ended(result as Result);
+    ? `Proposed: ${ended(question)} It waits for its approvals and its time.`
+    : done(result as Result);
 }
+
+/** What an end waits for that becomes a proposal. */
+const waiting = ({ terms }: Preview | Correction) => {
+  const waits = waitsFor(terms);
+  return ["Becomes a proposal", waits && `It waits for ${waits}.`] as const;
+};
 
 function Payment({ of: shown }: { of: Preview }) {
   const { status, outcome, price, payouts, totalUsd, houseResultUsd, fromFeesUsd, fromTreasuryUsd } = shown;
@@ -173,6 +180,7 @@ function Payment({ of: shown }: { of: Preview }) {
               </>
             ),
           ],
+          waiting(shown),
         ]}
       />
     </>
@@ -193,6 +201,7 @@ function Change({ of: shown }: { of: Correction }) {
         ["From the treasury", <Usd key="from" of={fromTreasuryUsd} />],
         ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
         ["Possible until", <Time key="until" at={until} />],
+        waiting(shown),
       ]}
     />
   );

@@ -1,65 +1,130 @@
-import type { Api, WireResult } from "../../../contract/operations.ts";
-import { counted } from "../../../domain/text.ts";
+import type { WireResult } from "../../../contract/operations.ts";
+import { decimalText, parseDecimal } from "../../../domain/decimal.ts";
 import { count } from "../../format.ts";
-import { useAnswer } from "../../live/use-answer.ts";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { worstCase } from "./what-if.ts";
+import { addressOf } from "../../router.ts";
+import { type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
 
-type Risks = WireResult<"listRisk">;
+/** So many groups are drawn, those with the largest losses. */
+const DRAWN = 100;
 
-const PAGE = 200;
-/** More pages than this would keep the page, and the server, busy. */
-const MOST_PAGES = 25;
-
-/** Markets that tend to end alike: the risks by category, read when a person asks. */
-export function Groups({ of: risks }: { of: Risks }) {
-  const { found, isAsking, problem, ask } = useAnswer(readCategories);
+/** Markets that tend to end alike: the risks by category. */
+export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
   return (
-    <>
-      <p>
-        <button type="button" disabled={isAsking} onClick={ask}>
-          Group by category
-        </button>{" "}
-        <span role="status">{isAsking && "Reading the markets …"}</span>
-      </p>
-      {problem && <p role="alert">{problem}</p>}
-      {found && (
-        <Table
-          name="Categories"
-          rows={groupsOf(risks, found)}
-          id={({ category }) => category}
-          empty="No market is unsettled."
-          columns={[
-            { title: "Category", cell: ({ category }) => <bdi>{category}</bdi> },
-            { title: "Markets", isNumber: true, cell: ({ markets }) => count(markets) },
-            { title: "All together can cost", isNumber: true, cell: ({ worst }) => <Usd of={worst} /> },
-          ]}
-        />
-      )}
-      {found && found.size < risks.length && (
-        <p class="soft">Counted by category: the first {counted(found.size, "market")}, by id.</p>
-      )}
-    </>
+    <Table
+      name="Categories"
+      rows={of}
+      id={({ category }) => category}
+      empty="No market is unsettled."
+      columns={[
+        {
+          title: "Category",
+          cell: ({ category }) => (
+            <a href={addressOf("/markets", { category })} dir="auto">
+              {category}
+            </a>
+          ),
+        },
+        { title: "Markets", isNumber: true, cell: ({ markets }) => count(markets) },
+        { title: "All together can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
+      ]}
+    />
   );
 }
 
-/** The categories of unsettled markets, by id. */
-async function readCategories(api: Api): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const { items, nextCursor } = await api.listUnsettledMarkets({ limit: PAGE, cursor });
-    for (const { id, category } of items) found.set(id, category);
-    if (nextCursor === null) break;
-    cursor = nextCursor;
-  }
-  return found;
+/** Markets that one price settles: the worst price, and what a supposed price would cost. */
+export function Symbols({
+  of: symbols,
+  prices,
+  onSuppose,
+}: {
+  of: readonly SymbolRisk[];
+  /** The supposed prices by symbol, as texts; none where the text is no number. */
+  prices: Readonly<Record<string, string>>;
+  onSuppose(feed: string, price: string): void;
+}) {
+  return (
+    <Table
+      name="Symbols"
+      rows={symbols.slice(0, DRAWN)}
+      id={({ feed }) => feed}
+      empty="No unsettled market is settled by a price."
+      columns={[
+        { title: "Symbol", cell: ({ feed }) => <bdi>{feed}</bdi> },
+        { title: "Markets", isNumber: true, cell: ({ risks }) => count(risks.length) },
+        {
+          title: "All together can cost",
+          isNumber: true,
+          cell: ({ risks }) => <Usd of={worstCase(risks, {}).worst} />,
+        },
+        {
+          title: "One price can cost",
+          isNumber: true,
+          cell: ({ worst, worstAt }) => (
+            <>
+              <Usd of={worst} />
+              <br />
+              <small>{worstAt}</small>
+            </>
+          ),
+        },
+        {
+          title: "Suppose the price",
+          cell: (symbol) => (
+            <Price of={symbol} price={prices[symbol.feed] ?? ""} onSuppose={(price) => onSuppose(symbol.feed, price)} />
+          ),
+        },
+        {
+          title: "Then it costs",
+          isNumber: true,
+          cell: ({ risks, feed }) => {
+            const price = parseDecimal(prices[feed] ?? "");
+            return <Usd of={price ? worstCase(risks, supposedAt(risks, price)).supposed : null} />;
+          },
+        },
+      ]}
+    />
+  );
 }
 
-function groupsOf(risks: Risks, categories: ReadonlyMap<string, string>) {
-  const groups = Map.groupBy(risks, ({ marketId }) => categories.get(marketId) ?? "not counted");
-  return [...groups]
-    .map(([category, within]) => ({ category, markets: within.length, worst: worstCase(within, {}).worst }))
-    .sort((one, other) => other.worst - one.worst);
+const STEPS = 200;
+
+/** A slider over every strike and somewhat further, and a field for an exact price. */
+function Price({
+  of: { feed, strikes },
+  price,
+  onSuppose,
+}: {
+  of: SymbolRisk;
+  price: string;
+  onSuppose(price: string): void;
+}) {
+  const [low = 0, high = low] = [strikes.at(0), strikes.at(-1)].flatMap((strike) =>
+    strike ? [Number(decimalText(strike))] : [],
+  );
+  const margin = (high - low) / 4 || Math.abs(low) / 4 || 1;
+  const step = 10 ** Math.floor(Math.log10((high - low + 2 * margin) / STEPS));
+  return (
+    <span class="ways">
+      <input
+        type="range"
+        aria-label={`Price of ${feed}`}
+        aria-valuetext={price || "none supposed"}
+        min={Math.floor((low - margin) / step) * step}
+        max={Math.ceil((high + margin) / step) * step}
+        step={step}
+        value={price || (low + high) / 2}
+        onInput={({ currentTarget }) => onSuppose(String(Number(currentTarget.valueAsNumber.toPrecision(12))))}
+      />
+      <input
+        class="typed"
+        inputMode="decimal"
+        aria-label={`Exact price of ${feed}`}
+        placeholder="none"
+        value={price}
+        onInput={({ currentTarget }) => onSuppose(currentTarget.value.trim())}
+      />
+    </span>
+  );
 }

@@ -79,6 +79,16 @@ export const VoidResult = z
   })
   .meta({ id: "VoidResult" });
 
+const terms = z
+  .object({
+    holdHours: z.number().min(0).describe("Hours between the proposal and its execution."),
+    approvals: z.number().int().min(1).describe("How many actors must agree, the proposer among them."),
+    correctionHours: z.number().min(0).describe("Hours after the settlement within which it can be corrected."),
+  })
+  .meta({
+    id: "TermsOfEnd",
+    description: "What the rules want: the strictest of tenant, category and market. It is a proposal if it must wait.",
+  });
 const correction = {
   takenBackUsd: Usd.describe("What users with less give back in all."),
   receivablesUsd: Usd.describe("The part of it that their wallets lack, so that they owe it."),
@@ -92,6 +102,7 @@ export const CorrectionPreview = z
     to: Outcome,
     users: z.number().int().min(0).describe("Users who give back or get money."),
     ...correction,
+    terms,
     until: Timestamp.describe("Until when the market can be corrected."),
   })
   .meta({ id: "CorrectionPreview" });
@@ -127,13 +138,14 @@ export const SettlementPreview = z
     outcome: Outcome,
     price: Price.nullable().describe("The current price of this outcome; null unless it is a side."),
     payouts: z.number().int().min(0).describe("Positions that would be paid."),
-    escrowUsd: Usd.describe("What the market's escrow has for the winners and the house."),
+    escrowUsd: Usd.describe("What the market's escrow has for the positions and the house."),
     totalUsd: Usd.describe("The total of these payments. A settlement takes no fee from them."),
     fromFeesUsd,
     ...treasury,
     houseResultUsd: Usd.describe(
       "The house's result, which is what the treasury gets less the liquidity: its gain, or its loss as a negative number. The fees of trades are not in it.",
     ),
+    terms,
     largest: z.object({ userId: UserId, amountUsd: Usd }).nullable().describe("The account that would be paid most."),
   })
   .meta({ id: "SettlementPreview" });
@@ -151,7 +163,7 @@ export const settlementOperations = {
   }),
   settleMarket: operatorChange("settle", {
     path: "/v1/settle",
-    summary: "Settle a market and pay the winners. Final, unless the tenant allows corrections.",
+    summary: "Settle a market and pay the positions of the outcome. Final, unless the tenant allows corrections.",
     input: SettlementInput,
     output: orProposal(SettlementResult),
     refusals: ["MARKET_NOT_FOUND", "MARKET_SETTLED", "PROPOSAL_PENDING", "EXPECTATION_NOT_MET"],

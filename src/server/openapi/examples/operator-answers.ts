@@ -58,6 +58,18 @@ const refusal = {
   marketId: MARKET,
   detail: { field: "policy.maxTradeUsd", limit: "500", value: "700" },
 };
+const noDay = {
+  ...{ volume: 0, fees: 0, spreadIncome: 0, houseRevenue: 0 },
+  ...{ settledMarkets: 0, activeTraders: 0, exposure: 0 },
+};
+const daily = {
+  ...noDay,
+  volume: FILL.amount,
+  fees: FILL.fee,
+  houseRevenue: FILL.fee,
+  activeTraders: 1,
+  exposure: story.LIABILITY,
+};
 const times = { requests: 1_200, failed: 0, tooMany: 3, p50Ms: 1.8, p99Ms: 9.4 };
 
 /** The answers for operators in the story. */
@@ -130,6 +142,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
       { category: "crypto", revenue: FILL.fee, volume: FILL.amount, netMargin: DEFAULT_POLICY.feeBps / 10_000 },
     ],
   },
+  getDailyReport: { periodDays: 1, now: daily, before: noDay, days: [{ day: "2026-01-01T00:00:00.000Z", ...daily }] },
   getTradersReport: {
     periodDays: 30,
     traders: [

@@ -52,6 +52,8 @@ const withdrawal = {
   createdAt: story.TRADED_AT,
 };
 
+/** A tenant that lets one actor settle at once, and correct for three days. */
+const TERMS = { holdHours: 0, approvals: 1, correctionHours: 72 };
 /** What a correction from yes to no takes back: the winner still holds it. */
 const corrected = {
   users: 1,
@@ -159,6 +161,7 @@ export const TRADER_ANSWERS: OutputExamples = {
     fromTreasuryUsd: 0,
     toTreasuryUsd: story.RETURNED_IF_YES,
     houseResultUsd: story.HOUSE_IF_YES,
+    terms: TERMS,
     largest: { userId: story.USER, amountUsd: SHARES },
   },
   settleMarket: { id: MARKET, status: "settled", outcome: "yes", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
@@ -166,7 +169,14 @@ export const TRADER_ANSWERS: OutputExamples = {
     ...{ id: MARKET, status: "settled", outcome: "void", settledAt: story.SETTLED_AT, payoutsProcessed: 1 },
     ...{ refundedUsd: FILL.amount, fromFeesUsd: FILL.fee, fromTreasuryUsd: 0, toTreasuryUsd: story.RETURNED_IF_VOID },
   },
-  previewCorrection: { marketId: MARKET, from: "yes", to: "no", ...corrected, until: story.CORRECTABLE_UNTIL },
+  previewCorrection: {
+    marketId: MARKET,
+    from: "yes",
+    to: "no",
+    ...corrected,
+    terms: TERMS,
+    until: story.CORRECTABLE_UNTIL,
+  },
   correctMarket: {
     ...{ id: MARKET, status: "settled", from: "yes", outcome: "no", correctedAt: story.CORRECTED_AT },
     ...corrected,

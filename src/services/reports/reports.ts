@@ -1,9 +1,10 @@
-import type { Input, Result } from "../contract/operations.ts";
-import { statusAt } from "../domain/market/market.ts";
-import { sellValueOf } from "../domain/market/sale.ts";
-import { statusFilter } from "../domain/market/status-filter.ts";
-import { centsFromMicro, roundPrice } from "../domain/money.ts";
-import type { ReadSql } from "../postgres/connect.ts";
+import type { Input, Result } from "../../contract/operations.ts";
+import { statusAt } from "../../domain/market/market.ts";
+import { sellValueOf } from "../../domain/market/sale.ts";
+import { statusFilter } from "../../domain/market/status-filter.ts";
+import { decodeTerms } from "../../domain/market/terms.ts";
+import { centsFromMicro, roundPrice } from "../../domain/money.ts";
+import type { ReadSql } from "../../postgres/connect.ts";
 import {
   type CategoryRow,
   countActiveTraders,
@@ -15,13 +16,14 @@ import {
   sumPendingAndOwed,
   sumRefunds,
   sumRisks,
-} from "../queries/reports.ts";
-import { readHedgeBook } from "../queries/traders/hedges.ts";
-import { listHeldMarkets } from "../queries/traders/positions.ts";
-import { listTraderResults, type TraderResult } from "../queries/traders/trader-results.ts";
-import { readPolicy } from "./configuration/policy.ts";
-import type { ServiceContext } from "./context.ts";
-import type { Handlers } from "./invoke.ts";
+} from "../../queries/reports.ts";
+import { readHedgeBook } from "../../queries/traders/hedges.ts";
+import { listHeldMarkets } from "../../queries/traders/positions.ts";
+import { listTraderResults, type TraderResult } from "../../queries/traders/trader-results.ts";
+import { readPolicy } from "../configuration/policy.ts";
+import type { ServiceContext } from "../context.ts";
+import type { Handlers } from "../invoke.ts";
+import { dailyReport } from "./daily-report.ts";
 
 const MAX_TRADERS = 100;
 const MAX_CATEGORIES = 100;
@@ -31,6 +33,7 @@ export function reportHandlers(context: ServiceContext) {
   return {
     getOverviewReport: (input) => overview(context, input),
     getHouseReport: (input) => house(context, input),
+    getDailyReport: (input) => dailyReport(context, input),
     getTradersReport: (input) => traders(context, input),
     getFundingReport: (input) => funding(context, input),
     getRiskReport: (input) => riskReport(context, input),
@@ -195,7 +198,7 @@ async function riskReport(
 
 /**
  * The most that the house can lose if a market settles now: the payout of the worse outcome less the traders' stakes.
- * @param isWhole with the market's status
+ * @param isWhole with the fields that a query for a status gets
  */
 function riskItem(row: RiskRow, isWhole: boolean): Result<"listRisk">[number] {
   const { marketId, question, yesPayoutMicro, noPayoutMicro, stakesMicro, ...market } = row;
@@ -207,8 +210,19 @@ function riskItem(row: RiskRow, isWhole: boolean): Result<"listRisk">[number] {
     maxLiability: lossMicro > 0n ? lossMicro : 0n,
     yesPayout: yesPayoutMicro,
     noPayout: noPayoutMicro,
-    ...(isWhole ? { status: statusAt(market, market.now), outcome: market.outcome } : {}),
+    ...(isWhole ? { status: statusAt(market, market.now), stakes: stakesMicro, ...factsOf(market) } : {}),
   };
+}
+
+function factsOf({
+  outcome,
+  category,
+  closeAt,
+  terms: stored,
+}: Pick<RiskRow, "outcome" | "category" | "closeAt" | "terms">) {
+  if (stored === null) return { outcome, category, closeAt, terms: null };
+  const { feed, comparator, strike, upperStrike, instant } = decodeTerms(stored);
+  return { outcome, category, closeAt, terms: { feed, comparator, strike, upperStrike, instant } };
 }
 
 async function hedgeExposure({ pool }: ServiceContext): Promise<Result<"getHedgeExposure">> {

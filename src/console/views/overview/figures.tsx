@@ -1,0 +1,120 @@
+import type { ComponentChildren } from "preact";
+import type { WireResult } from "../../../contract/operations.ts";
+import { DAY_MS } from "../../../domain/time/units.ts";
+import { count, dateOf, percent, usd } from "../../format.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { Table } from "../../parts/table.tsx";
+import { Usd } from "../../parts/usd.tsx";
+import { addressOf } from "../../router.ts";
+
+type Daily = WireResult<"getDailyReport">;
+type Figure = keyof Daily["now"];
+
+const dollars = (value: number) => <Usd of={value} />;
+
+/** Every figure, how it is shown, and where its rows are. */
+const FIGURES: readonly (readonly [
+  name: string,
+  of: Figure,
+  show: (value: number) => ComponentChildren,
+  rows: string,
+])[] = [
+  ["Volume", "volume", dollars, addressOf("/record", { type: "trade.executed" })],
+  ["House result", "houseRevenue", dollars, addressOf("/markets", { status: "settled" })],
+  ["Fees", "fees", dollars, addressOf("/record", { type: "trade.executed" })],
+  ["Market making", "spreadIncome", dollars, addressOf("/record", { type: "market.settled" })],
+  ["Exposure at the end", "exposure", dollars, addressOf("/risk")],
+  ["Active traders", "activeTraders", count, addressOf("/traders")],
+  ["Settled markets", "settledMarkets", count, addressOf("/markets", { status: "settled" })],
+];
+
+/** Each figure of the period against the period before; its name leads to the rows behind it. */
+export function Comparison({ of: { now, before } }: { of: Daily }) {
+  return (
+    <Table
+      name="Figures"
+      rows={FIGURES}
+      id={([name]) => name}
+      empty="There is nothing to compare."
+      columns={[
+        { title: "Figure", cell: ([name, , , rows]) => <a href={rows}>{name}</a> },
+        { title: "In the period", isNumber: true, cell: ([, of, show]) => show(now[of]) },
+        { title: "In the period before", isNumber: true, cell: ([, of, show]) => show(before[of]) },
+        { title: "Change", isNumber: true, cell: ([, of]) => changeOf(now[of], before[of]) },
+      ]}
+    />
+  );
+}
+
+function changeOf(now: number, before: number): string {
+  if (before === 0) return now === 0 ? "—" : "new";
+  const share = (now - before) / Math.abs(before);
+  return `${share > 0 ? "+" : ""}${percent(share)}`;
+}
+
+/** The figures day by day. Each day is drawn at the reader's own midnight, so that its date is that of the axis. */
+export function Charts({ of: { days } }: { of: Daily }) {
+  const curve = (name: string, of: Figure, shape: "bars" | "line", color?: string) => ({
+    ...{ name, shape, ...(color && { color }) },
+    points: days.map((day) => [Date.parse(day.day.slice(0, 19)), day[of]] as const),
+  });
+  const over = "Day (UTC)";
+  return (
+    <>
+      <Chart
+        name="Volume, fees and house result"
+        curves={[
+          curve("Volume", "volume", "bars"),
+          curve("Fees", "fees", "line", "--warn"),
+          curve("House result", "houseRevenue", "line", "--good"),
+        ]}
+        scale={{ y: usd, at: dateOf }}
+        over={over}
+      />
+      <Chart
+        name="Active traders"
+        curves={[curve("Active traders", "activeTraders", "bars")]}
+        scale={{ y: count, at: dateOf }}
+        over={over}
+      />
+      <Chart
+        name="Exposure"
+        curves={[curve("Exposure", "exposure", "line", "--bad")]}
+        scale={{ y: usd, at: dateOf }}
+        over={over}
+      />
+    </>
+  );
+}
+
+/** So many days are listed, the latest first. */
+const LISTED = 14;
+
+/** The latest days; each leads to its entries. */
+export function Days({ of: { days } }: { of: Daily }) {
+  return (
+    <Table
+      name="Days"
+      rows={days.slice(-LISTED).toReversed()}
+      id={({ day }) => day.slice(0, 10)}
+      empty="There is no day."
+      columns={[
+        {
+          title: "Day (UTC)",
+          cell: ({ day }) => <a href={entriesOf(day)}>{day.slice(0, 10)}</a>,
+        },
+        { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
+        { title: "Fees", isNumber: true, cell: ({ fees }) => <Usd of={fees} /> },
+        { title: "House result", isNumber: true, cell: ({ houseRevenue }) => <Usd of={houseRevenue} /> },
+        { title: "Traders", isNumber: true, cell: ({ activeTraders }) => count(activeTraders) },
+        { title: "Settled", isNumber: true, cell: ({ settledMarkets }) => count(settledMarkets) },
+        { title: "Exposure", isNumber: true, cell: ({ exposure }) => <Usd of={exposure} /> },
+      ]}
+    />
+  );
+}
+
+function entriesOf(day: string): string {
+  const until = new Date(Date.parse(day) + DAY_MS).toISOString();
+  return addressOf("/record", { since: new Date(Date.parse(day)).toISOString(), until });
+}
