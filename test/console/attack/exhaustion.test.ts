@@ -30,7 +30,7 @@ describe("guesses of keys", () => {
     expect(await tries("198.51.100.1", ADMIN_KEY)).toBe(200);
   });
 
-  test("stand in the security log under the sign-in, also where the same address was refused elsewhere in that minute", async () => {
+  test("are in the security log under the sign-in, also where the same address was refused elsewhere in that minute", async () => {
     const headers = { "x-forwarded-for": "203.0.113.99", "x-api-key": "sk_wrong" };
     await fetch(`${tenant.url}/v1/policy`, { headers });
     await tries("203.0.113.99");
@@ -59,7 +59,7 @@ describe("a session", () => {
     return { status: response.status, code: response.headers.get("error-code"), ended: response.text() };
   };
 
-  test("opens a bounded number of streams, all of which end at once when it is signed out, and no other's", async () => {
+  test("opens a bounded number of streams, which end at once when it is signed out, and no others do", async () => {
     const [leaving, staying] = [client(), client()];
     await leaving.signIn();
     await staying.signIn();
