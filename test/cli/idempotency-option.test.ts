@@ -13,7 +13,7 @@ const REPEATABLE = [
   ...["market create", "market suspend", "market resume", "market clarify", "market settle"],
   ...["market void", "market correct"],
   ...["proposal approve", "proposal reject", "proposal execute", "proposal object"],
-  ...["webhook replay", "webhook enable"],
+  ...["webhook replay", "webhook enable", "webhook test"],
   ...["trade buy", "trade sell", "suitability submit", "user restrict", "user release", "user revoke"],
   ...["funding request", "funding approve", "funding reject", "funding credit", "funding debit"],
 ];

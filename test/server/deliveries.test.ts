@@ -155,6 +155,18 @@ test("operators list what providers sent, newest first, by provider, each with t
   expect(JSON.stringify(items)).not.toContain("Ada Lovelace");
 });
 
+test("deposits of one user at one moment each lead to their own entry", async () => {
+  const api = localApi(tenant.services.handlers, { actor: "admin:ops" });
+  const references = Array.from({ length: 12 }, (_, index) => `tx_m${index}`);
+  expect(new Set(await Promise.all(references.map((txRef) => pay(deposit({ userId: "usr_m", txRef })))))).toEqual(
+    new Set([200]),
+  );
+  const { items } = await api.listInboundWebhooks({ limit: references.length });
+  expect(items.map(({ reference }) => reference).toSorted()).toEqual(references.toSorted());
+  for (const { sequence, reference } of items)
+    expect(await api.getAuditEntry({ seq: sequence ?? 0 })).toMatchObject({ payload: { txRef: reference } });
+});
+
 test("what is refused is not on record, and is judged anew when it comes again", async () => {
   const raw = deposit({ txRef: "tx_bad", amountUsd: 0 });
   for (let repeat = 0; repeat < 2; repeat++) expect(await pay(raw)).toBe(400);

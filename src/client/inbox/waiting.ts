@@ -1,8 +1,9 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
-import { counted } from "../../domain/text.ts";
+import { counted, isolated, shellWord } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
+import { pmctlAbout } from "../terminal-line.ts";
 import type { Scope, Waiting } from "./item.ts";
 import { proposedUsd, proposedWork, type Subjects } from "./proposed.ts";
 
@@ -43,7 +44,7 @@ export function waitingMarkets(
   return markets.map(({ id, question, closeAt }) => {
     const [risk, hold] = [riskOf.get(id), holdOf.get(id)];
     const why = hold ? `held, ${hold.reason}` : "closed, and no oracle settles it";
-    return item(hold ? "market.held" : "market.closed", "warn", [id, `${question}: ${why}`], {
+    return item(hold ? "market.held" : "market.closed", "warn", [id, `${isolated(question)}: ${why}`], {
       amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
       since: hold ? hold.heldAt : closeAt,
       commands: [...settlingOf(id, tenant), `pmctl market show ${id} -t ${tenant}`],
@@ -53,7 +54,7 @@ export function waitingMarkets(
 
 export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"listWithdrawals">["items"]): Waiting[] {
   return withdrawals.map(({ withdrawalId, userId, amount, createdAt }) =>
-    item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
+    item("withdrawal", "warn", [withdrawalId, `${isolated(userId)} withdraws $${amount}`], {
       amountUsd: amount,
       since: createdAt,
       // Without the required reason, which only a person knows: the command asks for it.
@@ -101,7 +102,7 @@ export function waitingProposals(
     return item(
       marketId === null ? "proposal" : "market.proposed",
       waitsFor === "time" ? "info" : "warn",
-      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
+      [proposalId, `${isolated(proposedBy)} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
       {
         amountUsd: proposedUsd(proposal, subjects),
         since: proposal.proposedAt,
@@ -127,13 +128,15 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
     if (decisions.some((decision) => decision.seq > seq && decision.payload.status !== "review")) continue;
     const isPassed = kycVerdict(String(payload.status)) === "passed";
     const why = isPassed ? "before a failure that stands" : "which is neither passed nor failed";
-    const said = `${payload.provider} says ${JSON.stringify(payload.status)}, ${why}`;
+    const [provider, status] = [String(payload.provider), isolated(String(payload.status))];
+    const said = `${isolated(provider)} says ${JSON.stringify(status)}, ${why}`;
+    const sets = [`userId=${userId}`, `provider=${provider}`].map((each) => `--set ${shellWord(each)}`);
     undecided.push(
-      item("kyc", "warn", [userId, `${userId}: ${said}`], {
+      item("kyc", "warn", [userId, `${isolated(userId)}: ${said}`], {
         since: ts,
         commands: [
-          `pmctl user show ${userId} -t ${tenant}`,
-          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider -t ${tenant}`,
+          pmctlAbout(tenant, userId, "user", "show"),
+          `pmctl webhook send kyc.passed ${sets.join(" ")} --as-provider -t ${tenant}`,
         ],
       }),
     );
@@ -163,10 +166,15 @@ export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["
   if (frozenUntil === null) return [];
   const commands = [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`];
   return [
-    item("freeze", "info", [tenant, `Applies are blocked: frozen by ${by}, "${reason}"`], {
-      dueAt: frozenUntil,
-      commands,
-    }),
+    item(
+      "freeze",
+      "info",
+      [tenant, `Applies are blocked: frozen by ${isolated(String(by))}, "${isolated(String(reason))}"`],
+      {
+        dueAt: frozenUntil,
+        commands,
+      },
+    ),
   ];
 }
 

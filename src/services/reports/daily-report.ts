@@ -1,7 +1,7 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import {
-  type ActiveTraders,
+  countActiveAround,
   countActiveByDay,
   type DayRow,
   listDayResults,
@@ -17,12 +17,13 @@ export async function dailyReport({ pool }: ServiceContext, { periodDays }: Inpu
   const read = await pool.snapshot(async (sql) => {
     const startMs = await readPeriodStart(sql, periodDays);
     const beforeMs = startMs - periodDays * DAY_MS;
-    const [results, traders, changes] = await Promise.all([
+    const [results, byDay, traders, changes] = await Promise.all([
       listDayResults(sql, beforeMs),
-      countActiveByDay(sql, beforeMs, startMs),
+      countActiveByDay(sql, startMs),
+      countActiveAround(sql, beforeMs, startMs),
       listExposureChanges(sql, beforeMs),
     ]);
-    return { startMs, beforeMs, results, traders, changes };
+    return { startMs, beforeMs, results, byDay, traders, changes };
   });
   const { startMs, beforeMs, traders } = read;
   const days = daysOf(read, 2 * periodDays);
@@ -43,9 +44,14 @@ function daysOf(
   {
     beforeMs,
     results,
-    traders,
+    byDay,
     changes,
-  }: { beforeMs: number; results: readonly DayRow[]; traders: ActiveTraders; changes: ReadonlyMap<number, number> },
+  }: {
+    beforeMs: number;
+    results: readonly DayRow[];
+    byDay: ReadonlyMap<number, number>;
+    changes: ReadonlyMap<number, number>;
+  },
   count: number,
 ): Daily["days"] {
   const rowOf = new Map(results.map((row) => [row.day, row]));
@@ -56,7 +62,7 @@ function daysOf(
     exposure += changes.get(day) ?? 0;
     return {
       ...{ day, volume: volumeMicro, fees: feeMicro, spreadIncome: spreadMicro, houseRevenue: feeMicro + spreadMicro },
-      ...{ settledMarkets, activeTraders: traders.byDay.get(day) ?? 0, exposure: toTheCent(exposure) },
+      ...{ settledMarkets, activeTraders: byDay.get(day) ?? 0, exposure: toTheCent(exposure) },
     };
   });
 }

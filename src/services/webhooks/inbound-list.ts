@@ -43,7 +43,11 @@ async function sequencesOf(sql: ReadSql, page: readonly InboundRow[]): Promise<R
   const byActor = new Map<string, AuditEntry[]>();
   for (const actor of new Set(page.map(actorOf)))
     byActor.set(actor, await listAuditEntries(sql, { actor, ...within, limit, oldestFirst: true }));
-  const caused = (row: InboundRow) => byActor.get(actorOf(row))?.find((entry) => isCause(row, entry));
+  const caused = (row: InboundRow) => {
+    const fitting = byActor.get(actorOf(row))?.filter((entry) => isCause(row, entry)) ?? [];
+    // Several deposits of one user may be of one moment.
+    return fitting.find((entry) => payloadOf(entry).txRef === row.reference) ?? fitting[0];
+  };
   return new Map(
     page.flatMap((row) => {
       const entry = caused(row);
