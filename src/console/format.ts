@@ -1,3 +1,4 @@
+import { isolated } from "../domain/text.ts";
 import { DAY_MS, MINUTE_MS } from "../domain/time/units.ts";
 
 /** Numbers and times in the reader's own language and zone. */
@@ -44,4 +45,5 @@ export function outcomeWords(outcome: string | { yes: number | string } | null):
 }
 
 /** A question or another text at the end of a sentence, with a full stop unless it has an end of its own. */
-export const ended = (text: string): string => (/[.?!…。？！؟]$/u.test(text.trimEnd()) ? text : `${text}.`);
+export const ended = (text: string): string =>
+  /[.?!…。？！؟]$/u.test(text.trimEnd()) ? isolated(text) : `${isolated(text)}.`;

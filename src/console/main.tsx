@@ -2,6 +2,7 @@ import { render } from "preact";
 import "./styles/console.css";
 import { useEffect, useState } from "preact/hooks";
 import { Frame } from "./frame.tsx";
+import { keepIsolates } from "./isolates.ts";
 import { readSession, type Session } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 
@@ -19,4 +20,5 @@ function Console() {
   return <Frame key={session.csrfToken} session={session} onEnd={() => setSession("none")} />;
 }
 
+keepIsolates();
 render(<Console />, document.body);

@@ -33,9 +33,39 @@ export function spreadHash(text: string): number {
   return hash >>> 0;
 }
 
-/** Quotes a text so that a shell takes it for one word. */
+/** Letters that are written from right to left, and marks that change the direction of text. */
+const DIRECTED =
+  /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const [ISOLATE, END] = ["\u2068", "\u2069"];
+
+/** Whether some of a text may be shown from right to left. */
+export const isDirected = (text: string): boolean => DIRECTED.test(text);
+
+/** The same text, with marks around it, so that it opens and closes no isolate but its own (Unicode's UAX #9). */
+export function balanced(text: string): string {
+  let [open, foreign] = [0, 0];
+  for (const [mark] of text.matchAll(/[\u2066-\u2069]/g))
+    if (mark !== END) open += 1;
+    else if (open > 0) open -= 1;
+    else foreign += 1;
+  return ISOLATE.repeat(foreign) + text + END.repeat(open);
+}
+
+/** A name within a sentence: no letter or mark in it moves a word around it. */
+export function isolated(name: string): string {
+  return isDirected(name) ? `${ISOLATE}${balanced(name)}${END}` : name;
+}
+
+/** What is invisible, or moves what stands beside it, so that a line would not be read as it is pasted. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Quotes a text so that a shell takes it for one word. The shells bash, zsh and ksh read the bytes of what is invisible. */
 export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  if (text.search(UNSEEN) === -1) return `'${text.replaceAll("'", "'\\''")}'`;
+  const bytesOf = (unseen: string) =>
+    Array.from(new TextEncoder().encode(unseen), (byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+  return `$'${text.replace(/[\\']/g, "\\$&").replace(UNSEEN, bytesOf)}'`;
 }
 
 /** `1 market`, `2 markets`. @param many the form for other numbers, where it is not `one` with an s */

@@ -15,6 +15,8 @@ const toLive = rowReader({
   status: text<StoredStatus>(),
   ...PRICED,
   clarifications: whole(),
+  /** Empty for none. */
+  proposalId: text(),
   /** The database's clock. */
   now: whole(),
 });
@@ -27,9 +29,11 @@ export async function listLiveMarkets(
 ): Promise<LiveMarket[]> {
   const rows = await sql`
     select m.id, m.close_at, b.status, ${pricedColumns(sql)}, ${nowMs(sql)} as now,
-           (select count(*) from clarification c where c.market_id = m.id) as clarifications
+           (select count(*) from clarification c where c.market_id = m.id) as clarifications,
+           coalesce(p.id, '') as proposal_id
       from market m
       join book b on b.market_id = m.id
+      left join proposal p on p.subject = 'market:' || m.id and p.status = 'pending'
      where ${ids ? sql`m.id = any(${textArray(ids)}::text[])` : sql`b.status = 'open' and m.close_at > ${nowMs(sql)}`}
      order by m.close_at, m.id
      limit ${limit}`;

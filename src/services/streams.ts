@@ -28,9 +28,9 @@ export async function readBeginning(sql: ReadSql, ids: readonly string[] | undef
   const [head, rows] = await Promise.all([readAuditHead(sql), listLiveMarkets(sql, { ids, limit: STREAM_MARKETS })]);
   const markets = rows.map((row) => {
     const { yes, no } = pricesOf(row, row);
-    const { id: marketId, closeAt, clarifications } = row;
-    const added = clarifications > 0 ? { clarifications } : {};
-    return { marketId, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt, ...added };
+    const { id: marketId, closeAt, clarifications, proposalId } = row;
+    const words = { clarifications, ...(proposalId !== "" && { proposalId }) };
+    return { marketId, yesPrice: yes, noPrice: no, status: statusAt(row, row.now), closeAt, ...words };
   });
   const snapshot = encodeAs("streamEvents", streamEvents.snapshot, { markets }) as StreamEvents["snapshot"];
   return { head, snapshot };

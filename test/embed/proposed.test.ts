@@ -5,7 +5,7 @@ import { localApi } from "../../src/client/local-api.ts";
 import { userToken } from "../server/support/harness.ts";
 import { accessibilityProblems, OUTPUT, openPage } from "../support/browser.ts";
 import { HOSTILE_REASON, openHeld } from "./support/ends.ts";
-import { openStage, type Stage } from "./support/stage.ts";
+import { openStage, STREAM_WAITS, type Stage } from "./support/stage.ts";
 import { part } from "./support/ticket.ts";
 
 const JUDGED = { resolution: { holdHours: 24, approvals: 2 } };
@@ -16,7 +16,7 @@ beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   stage = await openStage({ server: JUDGED });
   await stage.tenant.deposit("usr_1", 500);
-  for (const id of ["mkt_live", "mkt_own", "mkt_bad", "mkt_shown"])
+  for (const id of ["mkt_live", "mkt_own", "mkt_bad", "mkt_shown", "mkt_still"])
     await openHeld(stage.tenant, id, "Will the bridge open in May?", "usr_1");
   await operator().settleMarket({ marketId: "mkt_own", outcome: "yes" });
   await operator().voidMarket({ id: "mkt_bad", reason: HOSTILE_REASON });
@@ -46,6 +46,18 @@ test("an end is proposed, objected to and rejected while a reader looks", async 
   const { proposalId } = await operator().getMarketProposal({ id: "mkt_live" });
   await operator().rejectProposal({ id: proposalId, reason: "It is closed" });
   await part(frame, "proposal").waitFor({ state: "detached" });
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test("what is proposed before the stream of events opens is shown as soon as it does, although the market's status stays", async () => {
+  await operator().suspendMarket({ id: "mkt_still" });
+  const { frame, complaints, close } = await stage.open({ view: "market", marketId: "mkt_still" }, {}, [STREAM_WAITS]);
+  await part(frame, "state").waitFor();
+  expect(await part(frame, "proposal").count()).toBe(0);
+  await operator().settleMarket({ marketId: "mkt_still", outcome: "no" });
+  await frame.evaluate("openStream()");
+  await part(frame, "proposal").getByText("Proposed: No").waitFor();
   expect(complaints).toEqual([]);
   await close();
 });

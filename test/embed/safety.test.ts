@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { userToken } from "../server/support/harness.ts";
 import { openPage } from "../support/browser.ts";
-import { openStage, type Stage } from "./support/stage.ts";
+import { openStage, STREAM_WAITS, type Stage } from "./support/stage.ts";
 
 const HOSTILE = `</script><img src=x onerror="top.postMessage('owned','*')"><!-- "' {{x}}`;
 
@@ -51,15 +51,7 @@ describe("texts", () => {
   });
 
   test("that are added to the rules before the stream of events opens are shown as soon as it does", async () => {
-    const waiting = `{
-      const ask = window.fetch;
-      const opened = new Promise((open) => (window.openStream = open));
-      window.fetch = async (...asked) => {
-        if (String(asked[0]).startsWith("/embed/stream")) await opened;
-        return ask(...asked);
-      };
-    }`;
-    const { frame, complaints, close } = await stage.open({ view: "market" }, {}, [waiting]);
+    const { frame, complaints, close } = await stage.open({ view: "market" }, {}, [STREAM_WAITS]);
     const texts = frame.locator("[data-pm=clarification] p");
     expect(await texts.allInnerTexts()).not.toContain(`c3 ${HOSTILE}`);
     await clarify("c3");

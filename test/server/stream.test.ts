@@ -98,6 +98,7 @@ describe("a stream", () => {
       noPrice: 0.8,
       status: "open",
       closeAt: expect.stringMatching(/Z$/),
+      clarifications: 0,
     });
     await trade("ann");
     await stream.until(4);
@@ -155,8 +156,10 @@ describe("a stream", () => {
     expect(z.safeParse(streamEvents.clarification, data).error).toBeUndefined();
     // How many there are is part of how the market stands.
     const { markets } = (await watch("?markets=m1,m2")).events[0]?.data ?? {};
-    expect(markets).toMatchObject([{ marketId: "m1", clarifications: 1 }, { marketId: "m2" }]);
-    expect(markets?.[1]).not.toHaveProperty("clarifications");
+    expect(markets).toMatchObject([
+      { marketId: "m1", clarifications: 1 },
+      { marketId: "m2", clarifications: 0 },
+    ]);
   });
 
   test("tells each step of a proposal about a market, and nothing of other proposals", async () => {
@@ -168,6 +171,13 @@ describe("a stream", () => {
     const again = await api("admin:ops").voidMarket({ id: "m_judged", reason: "It broke" });
     await api("admin:eve").approveProposal({ id: (again as unknown as { proposalId: string }).proposalId });
     await stream.until(8);
+    await tenant.openMarket("m_waits", { resolution: { holdHours: 0, approvals: 2 } });
+    const third = await api("admin:ops").voidMarket({ id: "m_waits", reason: "It broke" });
+    const { markets } = (await watch("?markets=m_judged,m_waits")).events[0]?.data ?? {};
+    expect(markets?.find(({ marketId }) => marketId === "m_waits")).toMatchObject({
+      proposalId: (third as unknown as { proposalId: string }).proposalId,
+    });
+    expect(markets?.find(({ marketId }) => marketId === "m_judged")).not.toHaveProperty("proposalId");
     const told = stream.events.filter(({ event }) => event === "proposal").map(({ data }) => data);
     for (const data of told) expect(z.safeParse(streamEvents.proposal, data).error).toBeUndefined();
     const time = expect.stringMatching(/Z$/);

@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { isolated } from "../../domain/text.ts";
 import { everyPage, PAGE } from "../pages.ts";
 
 type Proposal = WireResult<"getProposal">;
@@ -48,14 +49,14 @@ export function proposedWork(
   const { id, name, amount, operation } = request;
   if (kind === "loosen") return "loosen the policy";
   if (kind === "key") return operation === "rotateKey" ? `give the key ${name} a new value` : `issue the key ${name}`;
-  if (kind === "credit") return `credit $${amount} to ${id}`;
+  if (kind === "credit") return `credit $${amount} to ${isolated(String(id))}`;
   if (kind === "withdraw") {
     const withdrawal = withdrawals.get(String(id));
-    return withdrawal ? `withdraw $${withdrawal.amount} of ${withdrawal.userId}` : `withdraw ${id}`;
+    return withdrawal ? `withdraw $${withdrawal.amount} of ${isolated(withdrawal.userId)}` : `withdraw ${id}`;
   }
   const question = questions.get(marketId ?? "");
   const told = typeof outcome === "string" || outcome === null ? outcome : `yes=${outcome.yes}`;
-  const which = question === undefined ? marketId : `"${question}"`;
+  const which = question === undefined ? marketId : `"${isolated(question)}"`;
   return `${kind} ${which}${told === null || kind === "void" ? "" : ` ${kind === "correct" ? "to" : "as"} ${told}`}`;
 }
 

@@ -1,8 +1,9 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { kycVerdict } from "../../domain/policy/kyc-verdict.ts";
-import { counted } from "../../domain/text.ts";
+import { counted, isolated, shellWord } from "../../domain/text.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
+import { pmctlAbout } from "../terminal-line.ts";
 import type { Scope, Waiting } from "./item.ts";
 import { proposedUsd, proposedWork, type Subjects } from "./proposed.ts";
 
@@ -27,24 +28,17 @@ export function settlingOf(market: string, tenant: string): string[] {
   return ["yes", "no"].map((outcome) => `pmctl market settle ${market} --outcome ${outcome} -t ${tenant}`);
 }
 
-type WaitingMarket = WireResult<"listMarkets">["items"][number];
 type Risk = WireResult<"listRisk">[number];
 type Hold = WireResult<"listHeldMarkets">[number];
 
-/** Markets that a person has to settle. */
-export function waitingMarkets(
-  tenant: string,
-  markets: readonly WaitingMarket[],
-  risks: readonly Risk[],
-  holds: readonly Hold[],
-): Waiting[] {
-  const riskOf = new Map(risks.map((risk) => [risk.marketId, risk]));
+/** Markets that a person has to settle, from one answer about all of them. */
+export function waitingMarkets(tenant: string, risks: readonly Risk[], holds: readonly Hold[]): Waiting[] {
   const holdOf = new Map(holds.map((hold) => [hold.marketId, hold]));
-  return markets.map(({ id, question, closeAt }) => {
-    const [risk, hold] = [riskOf.get(id), holdOf.get(id)];
+  return risks.map(({ marketId: id, question, closeAt = null, yesPayout, noPayout }) => {
+    const hold = holdOf.get(id);
     const why = hold ? `held, ${hold.reason}` : "closed, and no oracle settles it";
-    return item(hold ? "market.held" : "market.closed", "warn", [id, `${question}: ${why}`], {
-      amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
+    return item(hold ? "market.held" : "market.closed", "warn", [id, `${isolated(question)}: ${why}`], {
+      amountUsd: Math.max(yesPayout, noPayout),
       since: hold ? hold.heldAt : closeAt,
       commands: [...settlingOf(id, tenant), `pmctl market show ${id} -t ${tenant}`],
     });
@@ -53,7 +47,7 @@ export function waitingMarkets(
 
 export function waitingWithdrawals(tenant: string, withdrawals: WireResult<"listWithdrawals">["items"]): Waiting[] {
   return withdrawals.map(({ withdrawalId, userId, amount, createdAt }) =>
-    item("withdrawal", "warn", [withdrawalId, `${userId} withdraws $${amount}`], {
+    item("withdrawal", "warn", [withdrawalId, `${isolated(userId)} withdraws $${amount}`], {
       amountUsd: amount,
       since: createdAt,
       // Without the required reason, which only a person knows: the command asks for it.
@@ -101,7 +95,7 @@ export function waitingProposals(
     return item(
       marketId === null ? "proposal" : "market.proposed",
       waitsFor === "time" ? "info" : "warn",
-      [proposalId, `${proposedBy} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
+      [proposalId, `${isolated(proposedBy)} proposes to ${proposedWork(proposal, subjects)}: ${standing}`],
       {
         amountUsd: proposedUsd(proposal, subjects),
         since: proposal.proposedAt,
@@ -127,13 +121,15 @@ export async function undecidedChecks(tenant: string, api: Api, now: number): Pr
     if (decisions.some((decision) => decision.seq > seq && decision.payload.status !== "review")) continue;
     const isPassed = kycVerdict(String(payload.status)) === "passed";
     const why = isPassed ? "before a failure that stands" : "which is neither passed nor failed";
-    const said = `${payload.provider} says ${JSON.stringify(payload.status)}, ${why}`;
+    const [provider, status] = [String(payload.provider), isolated(String(payload.status))];
+    const said = `${isolated(provider)} says ${JSON.stringify(status)}, ${why}`;
+    const sets = [`userId=${userId}`, `provider=${provider}`].map((each) => `--set ${shellWord(each)}`);
     undecided.push(
-      item("kyc", "warn", [userId, `${userId}: ${said}`], {
+      item("kyc", "warn", [userId, `${isolated(userId)}: ${said}`], {
         since: ts,
         commands: [
-          `pmctl user show ${userId} -t ${tenant}`,
-          `pmctl webhook send kyc.passed --set userId=${userId} --set provider=${payload.provider} --as-provider -t ${tenant}`,
+          pmctlAbout(tenant, userId, "user", "show"),
+          `pmctl webhook send kyc.passed ${sets.join(" ")} --as-provider -t ${tenant}`,
         ],
       }),
     );
@@ -163,10 +159,15 @@ export function standingFreeze(tenant: string, freeze: WireResult<"getConfig">["
   if (frozenUntil === null) return [];
   const commands = [`pmctl freeze ${tenant}`, `pmctl freeze ${tenant} --off`];
   return [
-    item("freeze", "info", [tenant, `Applies are blocked: frozen by ${by}, "${reason}"`], {
-      dueAt: frozenUntil,
-      commands,
-    }),
+    item(
+      "freeze",
+      "info",
+      [tenant, `Applies are blocked: frozen by ${isolated(String(by))}, "${isolated(String(reason))}"`],
+      {
+        dueAt: frozenUntil,
+        commands,
+      },
+    ),
   ];
 }
 

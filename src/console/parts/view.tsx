@@ -65,7 +65,11 @@ function Figures<Value>({ live, children }: { live: Live<Value>; children(value:
   return (
     <>
       {live.refused && <Problem live={live} />}
-      <div class="figures" data-stale={live.isStale ? "true" : undefined} aria-busy={live.value === undefined}>
+      <div
+        class="figures"
+        data-stale={live.isStale ? "true" : undefined}
+        aria-busy={live.value === undefined && !live.refused}
+      >
         {live.value === undefined ? !live.refused && <p class="empty">Reading …</p> : children(live.value)}
       </div>
     </>

@@ -68,7 +68,7 @@ export function Standing({ of }: { of: Proposal }) {
   const { approvals, approvalsNeeded, objections, reason, evidence, finalAt, proposedBy, proposedAt } = of;
   return (
     <>
-      <p dir="auto">It would {proposedWork(of)}.</p>
+      <p>It would {proposedWork(of)}.</p>
       <Facts
         of={[
           ["Proposed by", proposedBy],

@@ -61,7 +61,7 @@ export function RecordView({ query }: ViewProps) {
               { title: "When", cell: ({ ts }) => <Time at={ts} /> },
               {
                 title: "What",
-                cell: (entry) => <bdi>{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
+                cell: (entry) => <bdi dir="ltr">{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
               },
               { title: "Type", cell: (entry) => <code>{entry.type}</code> },
               { title: "Actor", cell: ({ actor: by }) => <bdi>{by}</bdi> },

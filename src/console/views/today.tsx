@@ -78,7 +78,7 @@ function Waits({ items, unasked, proposals }: Omit<Day, "items"> & { items: read
             cell: ({ title, severity, ...each }) => (
               <>
                 {severity !== "info" && <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>}
-                <a href={placeOf(each, proposals)} dir="auto">
+                <a href={placeOf(each, proposals)} dir="ltr">
                   {title}
                 </a>
               </>

@@ -37,11 +37,8 @@ export const streamEvents = {
         .array(
           z.object({
             ...{ ...live, status, closeAt: Timestamp },
-            clarifications: z
-              .number()
-              .int()
-              .optional()
-              .describe("Extension: how many texts were added to its rules, if any were."),
+            clarifications: z.number().int().describe("Extension: how many texts were added to its rules."),
+            proposalId: ProposalId.optional().describe("Extension: the proposal about it that waits, if one does."),
           }),
         )
         .describe("The markets that the stream covers."),

@@ -1,7 +1,7 @@
 import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
 import { kycVerdict } from "../policy/kyc-verdict.ts";
 import type { ProposalKind } from "../policy/proposal.ts";
-import { counted } from "../text.ts";
+import { counted, isDirected, isolated } from "../text.ts";
 import { SYSTEM_ACTOR } from "./actors.ts";
 import type { AuditEntry, Json } from "./audit-link.ts";
 import { type AuditContent, type AuditPayloads, type AuditType, contentOf } from "./audit-payloads.ts";
@@ -164,16 +164,25 @@ export type Told = Pick<AuditEntry, "type" | "actor" | "payloadText">;
  */
 export function sentenceOf({ type, actor, payloadText }: Told, question?: string): string {
   const content = Object.hasOwn(SENTENCES, type) ? contentOf({ type, payloadText }) : undefined;
-  if (content === undefined) return `${actor}: ${type}`;
+  if (content === undefined) return `${isolated(actor)}: ${type}`;
   const { marketId, userId, reason }: { [about in "marketId" | "userId" | "reason"]?: string | undefined } =
     content.payload;
   const names: Names = {
-    actor: actorIn(content, actor),
-    market: question === undefined ? `market ${marketId}` : `'${question}'`,
-    through: actor === `user:${userId}` ? "" : ` through ${actor}`,
+    actor: isolated(actorIn(content, actor)),
+    market: question === undefined ? `market ${marketId}` : `'${isolated(question)}'`,
+    through: actor === `user:${userId}` ? "" : ` through ${isolated(actor)}`,
   };
-  const sentence = tell(content, names) ?? `${actor}: ${type}`;
-  return typeof reason === "string" ? `${sentence}: "${reason}"` : sentence;
+  const payload = isDirected(payloadText) ? isolatedIn(content.payload) : content.payload;
+  const sentence = tell({ ...content, payload } as AuditContent, names) ?? `${isolated(actor)}: ${type}`;
+  return typeof reason === "string" ? `${sentence}: "${isolated(reason)}"` : sentence;
+}
+
+/** The same value, whose texts move no words around them. */
+function isolatedIn<Value>(value: Value): Value {
+  if (typeof value === "string") return isolated(value) as Value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(isolatedIn) as Value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, isolatedIn(part)])) as Value;
 }
 
 /** What the server does for people, once the hold of their proposal has ended, is told as theirs. The oracle's own settlements state no reason. */

@@ -29,7 +29,7 @@ export interface LiveMarket extends Liveness {
 }
 
 /** A market as it was read, kept up to date by the stream; words about it come by reading it again. */
-export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewer): LiveMarket {
+export function useMarket({ detail, terms, history, proposal }: FrameMarket, viewer: Viewer): LiveMarket {
   const mechanism = useMemo<Mechanism>(
     () => ({ kind: terms.kind, p0Ppm: terms.p0Ppm, fundMicro: BigInt(terms.fundMicro) }),
     [terms],
@@ -50,11 +50,15 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
       setYesPrice(now.yesPrice);
       setStatus(now.status);
       // What else happened without a stream is known by reading only.
-      const isKnown = now.status === detail.status && (now.clarifications ?? 0) === detail.clarifications.length;
+      const isKnown =
+        now.status === detail.status &&
+        now.clarifications === detail.clarifications.length &&
+        now.proposalId === proposal?.id;
       renew(isKnown ? MAY_BE_OLD_MS : 0);
       // Trades happened while there was no stream: the curve continues at the price after them.
-      const t = api.clock.now();
-      setPoints((before) => (before.at(-1)?.yes === now.yesPrice ? before : [...before, { t, yes: now.yesPrice }]));
+      setPoints((before) =>
+        before.at(-1)?.yes === now.yesPrice ? before : [...before, { t: api.clock.now(), yes: now.yesPrice }],
+      );
     } else if (event === "price") {
       setYesPrice(data.yesPrice);
       setPoints((before) => [...before.slice(1 - MOST_POINTS), { t: Date.parse(data.ts), yes: data.yesPrice }]);
@@ -63,9 +67,10 @@ export function useMarket({ detail, terms, history }: FrameMarket, viewer: Viewe
     else if (event === "market") {
       setStatus(data.status);
       if (data.outcome) setOutcome(data.outcome);
-      if (data.status !== "settled") return;
-      refresh();
-      renew();
+      if (data.status === "settled") {
+        refresh();
+        renew();
+      }
     } else if (event === "fill") refresh();
   });
   useEffect(() => {

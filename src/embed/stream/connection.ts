@@ -158,21 +158,24 @@ export class Connection {
       this.#enter("live");
       return;
     }
-    if (event.event === "price" || event.event === "market" || event.event === "clarification") {
-      const before = this.#known.get(event.data.marketId);
-      if (before) this.#known.set(before.marketId, { ...before, ...nowOf(event, before) });
-    }
+    const before = "marketId" in event.data && this.#known.get(event.data.marketId);
+    if (before) this.#known.set(before.marketId, { ...before, ...nowOf(event, before) });
     this.#handlers.onEvent(event);
   }
 }
 
 /** What an event changes of what a snapshot says. */
-function nowOf(
-  event: Extract<StreamEvent, { event: "price" | "market" | "clarification" }>,
-  { clarifications = 0 }: Known,
-): Partial<Known> {
-  if (event.event === "market") return { status: event.data.status };
-  if (event.event === "clarification") return { clarifications: clarifications + 1 };
-  const { yesPrice, noPrice } = event.data;
-  return { yesPrice, noPrice };
+function nowOf({ event, data }: StreamEvent, { clarifications }: Known): Partial<Known> {
+  switch (event) {
+    case "price":
+      return { yesPrice: data.yesPrice, noPrice: data.noPrice };
+    case "market":
+      return { status: data.status };
+    case "clarification":
+      return { clarifications: clarifications + 1 };
+    case "proposal":
+      return { proposalId: data.status === "pending" ? data.proposalId : undefined };
+    default:
+      return {};
+  }
 }

@@ -141,3 +141,13 @@ async function listen(server: Server): Promise<number> {
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
+
+/** Makes a page open its stream of events only when the test calls `openStream()`. */
+export const STREAM_WAITS = `{
+  const ask = window.fetch;
+  const opened = new Promise((open) => (window.openStream = open));
+  window.fetch = async (...asked) => {
+    if (String(asked[0]).startsWith("/embed/stream")) await opened;
+    return ask(...asked);
+  };
+}`;

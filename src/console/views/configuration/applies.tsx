@@ -60,7 +60,7 @@ function Changes({ of: { seq, changes } }: { of: Applied }) {
     <ul>
       {found.changes.map(({ field, before, after }) => (
         <li key={field}>
-          {field}: <Value of={before} /> → <Value of={after} />
+          <bdi>{field}</bdi>: <Value of={before} /> → <Value of={after} />
         </li>
       ))}
     </ul>

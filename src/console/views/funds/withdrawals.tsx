@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
@@ -63,7 +64,7 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
     effect: string,
   ): ActionOf<WireResult<"getUser">> => ({
     label,
-    thing: `${exactUsd(amount)} of ${userId}`,
+    thing: `${exactUsd(amount)} of ${isolated(userId)}`,
     scope: "funds",
     preview: (api) => api.getUser({ id: userId }),
     explain: (shown) => (
@@ -77,7 +78,7 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
     done: (result) => {
       const { status, proposalId } = result as Withdrawal & { proposalId?: string };
       return proposalId === undefined
-        ? `The withdrawal of ${exactUsd(amount)} by ${userId} is ${status}.`
+        ? `The withdrawal of ${exactUsd(amount)} by ${isolated(userId)} is ${status}.`
         : `Proposed as ${proposalId}: another person must approve the withdrawal.`;
     },
   });
@@ -87,10 +88,12 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
         of={decision(
           "Approve",
           "approveWithdrawal",
-          `${exactUsd(amount)} leave the ledger for good: pay them to ${userId}.`,
+          `${exactUsd(amount)} leave the ledger for good: pay them to ${isolated(userId)}.`,
         )}
       />
-      <Action of={decision("Reject", "rejectWithdrawal", `${exactUsd(amount)} return to the wallet of ${userId}.`)} />
+      <Action
+        of={decision("Reject", "rejectWithdrawal", `${exactUsd(amount)} return to the wallet of ${isolated(userId)}.`)}
+      />
     </span>
   );
 }

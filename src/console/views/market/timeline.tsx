@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { sentenceOf } from "../../../domain/audit/sentence.ts";
+import { isolated } from "../../../domain/text.ts";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
@@ -28,7 +29,7 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
         empty="Only trades are on record. Tick Trades too."
         columns={[
           { title: "When", cell: ({ ts }) => <Time at={ts} /> },
-          { title: "What", cell: (entry) => <bdi>{sentenceAbout(entry, market)}</bdi> },
+          { title: "What", cell: (entry) => <bdi dir="ltr">{sentenceAbout(entry, market)}</bdi> },
           { title: "Entry", isNumber: true, cell: ({ seq }) => <a href={addressOf(`/record/${seq}`)}>Entry {seq}</a> },
         ]}
       />
@@ -46,5 +47,5 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
 
 /** The page is about one market, so its question need not be in every line. */
 function sentenceAbout(entry: Entry, { question }: Market): string {
-  return sentenceOf(entry, question).replaceAll(`'${question}'`, () => "the market");
+  return sentenceOf(entry, question).replaceAll(`'${isolated(question)}'`, () => "the market");
 }

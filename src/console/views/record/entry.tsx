@@ -25,7 +25,7 @@ function Entry({ id }: { id: string }) {
     <View name={`Entry ${id}`} live={live} line={pmctl(tenant, "audit", "show", id)}>
       {({ entry: { sentence, type, actor, ts, hash, keyId, payload }, before, next }) => (
         <>
-          <p dir="auto">{sentence}.</p>
+          <p>{sentence}.</p>
           <Facts
             of={[
               ["Type", type],

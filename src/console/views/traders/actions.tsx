@@ -1,4 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
+import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
@@ -29,7 +30,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
     ),
     run: (api) => api[operation]({ id }),
     line: (_, reason) => pmctlAbout(tenant, id, "user", label.toLowerCase(), ...option("reason", reason)),
-    done: (result) => `${id} is ${(result as WireResult<StateChange>).state}.`,
+    done: (result) => `${isolated(id)} is ${(result as WireResult<StateChange>).state}.`,
   });
   const credit: ActionOf<User> = {
     label: "Credit",
@@ -60,8 +61,8 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
     done: (result) => {
       const { amount, balanceUsd, proposalId } = result as WireResult<"creditWallet"> & { proposalId?: string };
       return proposalId === undefined
-        ? `Credited ${exactUsd(amount)} to ${id}: the wallet holds ${exactUsd(balanceUsd)}.`
-        : `Proposed as ${proposalId}: another person must approve the credit to ${id}.`;
+        ? `Credited ${exactUsd(amount)} to ${isolated(id)}: the wallet holds ${exactUsd(balanceUsd)}.`
+        : `Proposed as ${proposalId}: another person must approve the credit to ${isolated(id)}.`;
     },
   };
   return (
