@@ -19,6 +19,9 @@ export interface ApiOptions {
 }
 
 const TIMEOUT_MS = 30_000;
+/** Of a long log, until the server has walked it once. */
+const CHECK_TIMEOUT_MS = 10 * 60_000;
+const CHECKS: ReadonlySet<OperationId> = new Set(["getAuditStatus", "reconcile", "explainLedger"]);
 
 /** Called when the server no longer knows the session. */
 export type OnEnd = () => void;
@@ -44,7 +47,7 @@ async function send(
     method,
     headers: headersFor(method, body, session, options),
     ...(body === undefined ? {} : { body }),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(CHECKS.has(id) ? CHECK_TIMEOUT_MS : TIMEOUT_MS),
   }).catch(unreachable);
   // Health answers 503 with the same body while a dependency is down.
   if (!response.ok && !(wireFacts[id].health && response.status === 503)) {

@@ -69,9 +69,11 @@ describe("what an inbox means for a scheduled check", () => {
 });
 
 test("a held market is one item, with its larger payout and the commands that decide it", () => {
-  const market = { category: "x", kind: "lmsr", yesPrice: 0.5, volume24h: 0 } as const;
-  const markets = ["mkt_1", "mkt_2"].map((id) => ({ ...market, id, question: `Rain ${id}?`, closeAt: at(-1) }));
-  const risk = { marketId: "mkt_1", question: "", maxLiability: 1, yesPayout: 20, noPayout: 30 };
+  const risk = { maxLiability: 1, closeAt: at(-1) };
+  const risks = [
+    { ...risk, marketId: "mkt_1", question: "Rain 1?", yesPayout: 20, noPayout: 30 },
+    { ...risk, marketId: "mkt_2", question: "Rain 2?", yesPayout: 0, noPayout: 0 },
+  ];
   const hold = {
     marketId: "mkt_1",
     question: "",
@@ -80,7 +82,7 @@ test("a held market is one item, with its larger payout and the commands that de
     detail: "",
     heldAt: at(-0.5),
   };
-  const [held, closed, ...others] = waitingMarkets("acme", markets, [risk], [{ ...hold, reason: "feed down" }]);
+  const [held, closed, ...others] = waitingMarkets("acme", risks, [{ ...hold, reason: "feed down" }]);
   expect(others).toEqual([]);
   expect(held).toMatchObject({ kind: "market.held", id: "mkt_1", amountUsd: 30, since: at(-0.5) });
   expect(held?.commands[0]).toBe("pmctl market settle mkt_1 --outcome yes -t acme");

@@ -43,11 +43,10 @@ export const QUESTIONS = {
     async ask({ api }, { tenant }) {
       // Those with a proposal wait for it, as an item of their own.
       const proposed = new Set((await pendingProposals(api)).map(({ marketId }) => marketId));
-      const waiting = await everyPage((page) => api.listMarkets({ status: "waiting", ...page }));
-      const markets = waiting.filter(({ id }) => !proposed.has(id));
-      if (markets.length === 0) return [];
-      const [risks, holds] = [await api.listRisk({ status: "waiting" }), await api.listHeldMarkets({})];
-      return waitingMarkets(tenant, markets, risks, holds);
+      const risks = (await api.listRisk({ status: "waiting" })).filter(({ marketId }) => !proposed.has(marketId));
+      if (risks.length === 0) return [];
+      const holds = await api.listHeldMarkets({});
+      return waitingMarkets(tenant, risks, holds);
     },
   },
   withdrawals: {

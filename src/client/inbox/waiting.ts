@@ -28,24 +28,17 @@ export function settlingOf(market: string, tenant: string): string[] {
   return ["yes", "no"].map((outcome) => `pmctl market settle ${market} --outcome ${outcome} -t ${tenant}`);
 }
 
-type WaitingMarket = WireResult<"listMarkets">["items"][number];
 type Risk = WireResult<"listRisk">[number];
 type Hold = WireResult<"listHeldMarkets">[number];
 
-/** Markets that a person has to settle. */
-export function waitingMarkets(
-  tenant: string,
-  markets: readonly WaitingMarket[],
-  risks: readonly Risk[],
-  holds: readonly Hold[],
-): Waiting[] {
-  const riskOf = new Map(risks.map((risk) => [risk.marketId, risk]));
+/** Markets that a person has to settle, from one answer about all of them. */
+export function waitingMarkets(tenant: string, risks: readonly Risk[], holds: readonly Hold[]): Waiting[] {
   const holdOf = new Map(holds.map((hold) => [hold.marketId, hold]));
-  return markets.map(({ id, question, closeAt }) => {
-    const [risk, hold] = [riskOf.get(id), holdOf.get(id)];
+  return risks.map(({ marketId: id, question, closeAt = null, yesPayout, noPayout }) => {
+    const hold = holdOf.get(id);
     const why = hold ? `held, ${hold.reason}` : "closed, and no oracle settles it";
     return item(hold ? "market.held" : "market.closed", "warn", [id, `${isolated(question)}: ${why}`], {
-      amountUsd: risk ? Math.max(risk.yesPayout, risk.noPayout) : 0,
+      amountUsd: Math.max(yesPayout, noPayout),
       since: hold ? hold.heldAt : closeAt,
       commands: [...settlingOf(id, tenant), `pmctl market show ${id} -t ${tenant}`],
     });

@@ -6,7 +6,7 @@ import { TraderLink } from "../parts/links.tsx";
 import { Filter } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
-import { View } from "../parts/view.tsx";
+import { Section, View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { pmctl } from "../terminal-line.ts";
 import { Charts, Comparison, Days } from "./overview/figures.tsx";
@@ -27,27 +27,25 @@ const DRAWN = 20;
 export function OverviewView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const days = daysOf(query.get("days"));
-  const live = useLive(async (api) => {
-    const [daily, house, { traders }] = await Promise.all([
-      api.getDailyReport({ periodDays: days }),
-      api.getHouseReport({ periodDays: days }),
-      api.getTradersReport({ periodDays: days }),
-    ]);
-    return { daily, house, traders };
-  }, String(days));
+  // Each part is read by itself: the one of traders values every position.
+  const daily = useLive((api) => api.getDailyReport({ periodDays: days }), String(days));
+  const house = useLive((api) => api.getHouseReport({ periodDays: days }), String(days));
+  const leaders = useLive((api) => api.getTradersReport({ periodDays: days }), String(days));
   const tools = <Filter path={PATH} query={query} label="Period" name="days" options={PERIODS} />;
   return (
-    <View name="Overview" live={live} line={pmctl(tenant, "report", "daily", "--days", days)} tools={tools}>
-      {({ daily, house, traders }) => (
+    <View name="Overview" live={daily} line={pmctl(tenant, "report", "daily", "--days", days)} tools={tools}>
+      {(report) => (
         <>
-          <Comparison of={daily} />
-          <Charts of={daily} />
+          <Comparison of={report} />
+          <Charts of={report} />
           <h2>By day</h2>
-          <Days of={daily} />
-          <h2>By category</h2>
-          <Categories of={house.byCategory} />
-          <h2>Largest traders</h2>
-          <Traders of={traders.slice(0, DRAWN)} />
+          <Days of={report} />
+          <Section title="By category" live={house}>
+            {({ byCategory }) => <Categories of={byCategory} />}
+          </Section>
+          <Section title="Largest traders" live={leaders}>
+            {({ traders }) => <Traders of={traders.slice(0, DRAWN)} />}
+          </Section>
         </>
       )}
     </View>

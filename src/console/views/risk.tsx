@@ -9,7 +9,7 @@ import { Facts } from "../parts/facts.tsx";
 import { MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
-import { View } from "../parts/view.tsx";
+import { Section, View } from "../parts/view.tsx";
 import { pmctl } from "../terminal-line.ts";
 import { Categories, Symbols } from "./risk/groups.tsx";
 import { lossIf, risksBySymbol, type Supposed, supposedAt, worstCase } from "./risk/what-if.ts";
@@ -23,13 +23,11 @@ const DRAWN = 200;
 export function RiskView() {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
-    const [report, { hedgeBook }, { treasuryUsd }] = await Promise.all([
-      api.getRiskReport({ limit: DRAWN }),
-      api.getHedgeExposure({}),
-      api.getConfig({}),
-    ]);
-    return { report, hedgeBook, treasuryUsd };
+    const [report, { treasuryUsd }] = await Promise.all([api.getRiskReport({ limit: DRAWN }), api.getConfig({})]);
+    return { report, treasuryUsd };
   }, "");
+  // Read by itself, because each tagged trade is looked up.
+  const hedges = useLive((api) => api.getHedgeExposure({}), "");
   const [chosen, setChosen] = useState<Supposed>({});
   const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
   const choose = (marketId: string, outcome: string): void => {
@@ -45,7 +43,7 @@ export function RiskView() {
   const supposed: Supposed = Object.assign({}, ...atPrices, chosen);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
-      {({ report, hedgeBook, treasuryUsd }) => (
+      {({ report, treasuryUsd }) => (
         <>
           <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
           <h2>By symbol</h2>
@@ -95,8 +93,9 @@ export function RiskView() {
               },
             ]}
           />
-          <h2>Hedges by symbol</h2>
-          <Hedges of={hedgeBook} />
+          <Section title="Hedges by symbol" live={hedges}>
+            {({ hedgeBook }) => <Hedges of={hedgeBook} />}
+          </Section>
         </>
       )}
     </View>

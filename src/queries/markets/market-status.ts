@@ -26,11 +26,17 @@ export function hasStatus(sql: ReadSql, { statuses, waiting }: StatusFilter) {
   return isAnyUnsettled ? unsettled : sql`${unsettled} and (${isAsked})`;
 }
 
-/** Reads only markets that are held or past their closing time, each from an index. */
+/**
+ * Reads only markets that are held or past their closing time, from indexes. Most of the latter were settled long ago:
+ * they are left out before the market itself is looked up.
+ */
 function isWaiting(sql: ReadSql) {
   return sql`m.id in (select w.market_id from oracle_watch w where ${isHeld(sql)}
                        union all
-                      select past.id from market past where past.close_at <= ${nowMs(sql)})
+                      select past.id
+                        from market past
+                        join book unsettled on unsettled.market_id = past.id and unsettled.status <> 'settled'
+                       where past.close_at <= ${nowMs(sql)})
              and ${waitingFor(sql)} is not null`;
 }
 

@@ -85,6 +85,8 @@ export class ChainCheck {
   readonly verifiedHead: VerifiedHead;
   readonly #memory: ChainMemory;
   #look: Look | undefined;
+  /** The walk of a long chain that a question has begun because none had ended. */
+  #first: Promise<Verification> | undefined;
   readonly #isMine: () => boolean;
 
   constructor(options: ChainCheckOptions) {
@@ -116,9 +118,14 @@ export class ChainCheck {
     const anchor = newestAnchor(look.anchors);
     if (!head) return { ...stateOf({ seq: last.seq, hash: last.hash }, look.problem), verifiedAt: readAt, anchor };
     const pass = await this.#usablePass();
-    if (!pass || head.seq <= this.#wholeUpTo) {
-      const whole = await verifyChain(this.#reader, this.#keys);
-      this.#keep(whole);
+    const isLong = head.seq > this.#wholeUpTo;
+    if (!pass && isLong && this.#first) {
+      // Another question walks a long chain for the first time: what it finds counts for this one too.
+      await this.#first.catch(() => {});
+      return this.status();
+    }
+    if (!pass || !isLong) {
+      const whole = await this.#verifyWhole(isLong);
       const end = { seq: whole.count, hash: whole.head };
       return { ...stateOf(end, whole.broken ?? look.problem), verifiedAt: whole.askedAt, anchor };
     }
@@ -131,6 +138,18 @@ export class ChainCheck {
       broken,
     } = await verifyChain(this.#reader, this.#keys, { from: pass.end, counts: false });
     return { ...stateOf({ seq, hash }, broken), verifiedAt, anchor };
+  }
+
+  async #verifyWhole(isLong: boolean): Promise<Verification> {
+    const walk = verifyChain(this.#reader, this.#keys);
+    if (isLong) this.#first = walk;
+    try {
+      const whole = await walk;
+      this.#keep(whole);
+      return whole;
+    } finally {
+      if (this.#first === walk) this.#first = undefined;
+    }
   }
 
   /** Compares the head with the anchors. */

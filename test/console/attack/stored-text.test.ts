@@ -230,7 +230,7 @@ test("no line for the terminal runs anything but pmctl when it is pasted into a 
   expect([...lines].filter((line) => line.includes(OPEN)).length).toBeGreaterThan(10);
   const place = await mkdtemp(join(tmpdir(), "pmctl-lines-"));
   const shell = ["pmctl() { printf '%s\\n' \"$#\"; }", ...lines].join("\n");
-  const { stdout, stderr } = await promisify(execFile)("bash", ["-eu", "-c", shell], { cwd: place });
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-eu", "-c", shell], { cwd: place });
   expect([stderr, await readdir(place)]).toEqual(["", []]);
   expect(stdout.trim().split("\n")).toHaveLength(lines.size);
   // What is read is what is pasted: nothing in a line is invisible, or moves what stands beside it.

@@ -98,6 +98,22 @@ describe("a chain beyond the limit", () => {
     await tampered(3, async () => expect(await watch.status()).toMatchObject({ verified: false }));
   });
 
+  test("is walked once for all who ask before a walk has ended, and their answers count the entries since", async () => {
+    let seals = 0;
+    const [key] = KEYS;
+    if (!key) throw new Error("there is a key");
+    const hmac = (text: string) => {
+      seals += 1;
+      return key.hmac(text);
+    };
+    const counted = { ...key, hmac };
+    const shared = new ChainCheck({ reader, keys: [counted], wholeUpTo: LIMIT, sleep: async () => {} });
+    const answers = await Promise.all(Array.from({ length: 5 }, () => shared.status()));
+    const { count } = await watch.status();
+    expect(answers.map((each) => [each.verified, each.count])).toEqual(answers.map(() => [true, count]));
+    expect(seals).toBe(Number(count));
+  });
+
   test("rests on the last full walk and says when that was; the tail is verified for each caller", async () => {
     await watch.round();
     const { verifiedAt, count } = await watch.status();
