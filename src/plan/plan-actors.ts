@@ -1,5 +1,5 @@
 import { type ApprovalRules, rulesIn } from "../domain/policy/approvals.ts";
-import type { LiveConfig, Plan, PlanItem } from "./plan-types.ts";
+import type { Desired, LiveConfig, Plan, PlanItem } from "./plan-types.ts";
 
 /** What of a plan makes an apply need other actors. */
 type Part = "apply" | "loosen" | "key";
@@ -33,11 +33,19 @@ export function actorsNeeded(items: readonly PlanItem[], live: LiveConfig): numb
   return Math.max(1, ...needsOf(items, live).map(([, actors]) => actors));
 }
 
-const WAY = "`pmctl plan --out FILE`, `pmctl approve FILE` by the others, `pmctl apply --plan FILE`";
+const OF_FILES = "`pmctl plan --out FILE`, `pmctl approve FILE` by the others, `pmctl apply --plan FILE`";
 
-/** What a plan needs before it is carried out; nothing for a plan that changes nothing. */
-export function actorWarnings({ items, empty }: Pick<Plan, "items" | "empty">, live: LiveConfig): string[] {
+const OF_ROLLBACK = "`pmctl rollback --approve` by the others, `pmctl rollback`";
+
+/** What a plan needs before it is carried out; nothing for a plan that changes nothing. @param stored of a rollback */
+export function actorWarnings(
+  { items, empty }: Pick<Plan, "items" | "empty">,
+  live: LiveConfig,
+  { stored }: Pick<Desired, "stored">,
+): string[] {
   if (empty) return [];
   const changed = items.filter(({ kind }) => kind !== "adopted");
-  return needsOf(changed, live).map(([part, actors]) => `${SAID[part]} needs ${actors} actors: ${WAY}`);
+  return needsOf(changed, live).map(
+    ([part, actors]) => `${SAID[part]} needs ${actors} actors: ${stored ? OF_ROLLBACK : OF_FILES}`,
+  );
 }

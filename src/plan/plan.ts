@@ -40,7 +40,7 @@ export function makePlan(desired: Desired, live: LiveConfig): Plan {
     items,
     settings,
     ...(targets && { targets }),
-    warnings: [...parts.flatMap((part) => part.warnings), ...actorWarnings({ items, empty }, live)],
+    warnings: [...parts.flatMap((part) => part.warnings), ...actorWarnings({ items, empty }, live, desired)],
     ...(frozenUntil !== null && { freeze: { ...live.freeze, frozenUntil } }),
     overrides: live.overrides
       .filter(({ until }) => Date.parse(until) > now)

@@ -57,6 +57,10 @@ test("a tenant without a running server is out of order where its file expects o
   });
   expect(line.serving.answeredBy).toBe(line.serving.servers[0].server);
   expect(Date.parse(line.servers[0].since)).toBeGreaterThanOrEqual(startedAt);
+  const second = await operator.serve("acme");
+  const known = (await json("status", "acme")).shown[0].serving.servers;
+  expect(known.map(({ url }: { url: string }) => url).toSorted()).toEqual([server.url, second.url].toSorted());
+  await second.kill("SIGKILL");
   await server.kill("SIGKILL");
   await expectUnserved();
   await writeFile(

@@ -85,3 +85,23 @@ test("a dialog whose figures are outdated changes nothing, and a freeze stops ro
   expect(troubles(complaints).filter((each) => !each.includes("status of 400"))).toEqual([]);
   await close();
 });
+
+test("where several actors must agree, the first one's rollback agrees, and another's goes back", async () => {
+  await operator.edit("acme", (text) => `${text}\napprovals: { apply: { approvals: 2 } }\n`);
+  await done("apply", "acme", "--yes", "--on-drift", "overwrite", "--accept-loosening");
+  const { page, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
+  const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
+  const seq = (await applies.last().getAttribute("data-id")) ?? "";
+  const back = ["rollback", "acme", "--to", seq, "--yes", "--on-drift", "overwrite", "--accept-loosening"];
+  const refused = await operator.run(...back, "--via", "db");
+  expect([refused.exitCode, refused.stderr]).toEqual([3, expect.stringContaining("pmctl rollback --approve")]);
+  const button = applies.last().getByRole("button", { name: "Roll back" });
+  const notice = await act(page, button, "Two of us", async (dialog) => {
+    await dialog.getByText("2 actors must agree. So far: none.").waitFor();
+    await dialog.getByText(`pmctl rollback --to ${seq} --approve`).waitFor();
+  });
+  expect(notice).toContain("Another actor must, too.");
+  expect(JSON.parse(await done(...back, "--via", "db", "-o", "json"))).toMatchObject([{ changed: true }]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});

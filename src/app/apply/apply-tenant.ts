@@ -264,8 +264,20 @@ export async function approveTenant(
 ): Promise<WireResult<"approvePlan">> {
   const live = await session.open();
   if (!live) throw new Fault("REFUSED", "The first apply of a tenant needs no approval");
-  const decision = await decideOn(session, live, { choose, source: fromFiles(session, session.keys(), targets) });
-  return live.api.approvePlan(await inputOf(session, decision));
+  return agree(session, live, { choose, source: fromFiles(session, session.keys(), targets) });
+}
+
+/** Agrees to what a rollback to the apply `to` would do. */
+export function approveRollback(
+  session: PlannedSession,
+  live: LiveTenant,
+  { to, choose }: { to: number; choose: Chooser },
+): Promise<WireResult<"approvePlan">> {
+  return agree(session, live, { choose, source: fromHistory(to) }, to);
+}
+
+async function agree(session: PlannedSession, live: LiveTenant, asked: Asked, rollbackTo?: number) {
+  return live.api.approvePlan(await inputOf(session, await decideOn(session, live, asked), rollbackTo));
 }
 
 /** Hashes of the feeds that new markets refer to, from the files: a running server may not know these feeds yet. */

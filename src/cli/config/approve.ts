@@ -13,9 +13,9 @@ import { targetsOf } from "./apply.ts";
 import { asksAbout, type ChoiceOptions, choicesOf, withAccepted } from "./plan-choices.ts";
 import { notePlan, noteRest, planTable, shownPlan } from "./plan-view.ts";
 
-type ApprovedPlan = { tenant: string } & WireResult<"approvePlan">;
+export type ApprovedPlan = { tenant: string } & WireResult<"approvePlan">;
 
-const approvedView: View<readonly ApprovedPlan[], ApprovedPlan> = {
+export const approvedView: View<readonly ApprovedPlan[], ApprovedPlan> = {
   kind: "list",
   rows: (plans) => plans,
   columns: [

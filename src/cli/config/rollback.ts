@@ -10,9 +10,10 @@ import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
 import { APPLIED_FIELDS, APPLY_ENDS, type AppliedTenant, appliedTenant, appliedView } from "./applied.ts";
 import { IN_DOUBT } from "./apply.ts";
+import { approvedView } from "./approve.ts";
 import { type ChoiceOptions, chooserOf, reasonToApply, repeatableBy, takeAnswers } from "./plan-choices.ts";
 
-type RollbackOptions = ChoiceOptions & { to: number };
+type RollbackOptions = ChoiceOptions & { to: number; approve?: boolean };
 
 interface RolledBack extends AppliedTenant {
   to: number;
@@ -35,8 +36,9 @@ export function register(noun: Command, host: Host): void {
     takeAnswers(noun)
       .argument("[tenant]", "the tenant")
       .requiredOption("--to <seq>", "number of the apply to go back to, from pmctl history", count)
+      .option("--approve", "only agree to it, where several actors must; another actor then rolls back")
       .description("apply the document of an earlier apply; names what it cannot restore, such as keys"),
-    { names: `${APPLIED_FIELDS} to left`, ends: { ...ASKS_TENANT, ...APPLY_ENDS }, repeatable: true },
+    { names: `${APPLIED_FIELDS} to left sha256 approvals`, ends: { ...ASKS_TENANT, ...APPLY_ENDS }, repeatable: true },
     runRollback,
   );
 }
@@ -44,7 +46,7 @@ export function register(noun: Command, host: Host): void {
 /** Makes the plan of an apply, with the same guards and the earlier document. */
 async function runRollback({ options: given, args, io, interrupts }: CommandContext<RollbackOptions>): Promise<void> {
   const options = { ...given, reason: await reasonToApply(given, io.prompts) };
-  const { rollBack } = await import("../../app/apply/apply-tenant.ts");
+  const { approveRollback, rollBack } = await import("../../app/apply/apply-tenant.ts");
   interrupts.beforeExit(() => io.output.note(IN_DOUBT));
   const workspace = openWorkspace();
   const tenant = pickTenant(workspace, args[0] ?? options.tenant);
@@ -59,11 +61,12 @@ async function runRollback({ options: given, args, io, interrupts }: CommandCont
     return await withConfig(workspace.directory, tenant, options, { ...io, onSealed }, async (session) => {
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
-      const done = await rollBack(session, live, {
-        to,
-        choose: chooserOf(options, io, to),
-        repeatable: repeatableBy(options),
-      });
+      const choose = chooserOf(options, io, to);
+      if (options.approve) {
+        const approved = await approveRollback(session, live, { to, choose });
+        return io.output.print([{ tenant, ...approved }], approvedView);
+      }
+      const done = await rollBack(session, live, { to, choose, repeatable: repeatableBy(options) });
       await io.output.print([{ ...appliedTenant(done, { seal, migrations: [] }), to, left: done.left }], view);
       io.output.note(`${session.config.source.file} may still say otherwise: see pmctl plan, and pmctl pull --write`);
     });

@@ -139,6 +139,7 @@ export const RollbackPreview = z
       .describe("Overrides in force; they end by themselves."),
     warnings: z.array(z.string()),
     actorsNeeded: z.number().int().min(1).describe("How many actors must agree."),
+    agreed: z.array(z.string()).describe("The actors who agree so far."),
     impact: PolicyImpact.nullable().describe("The effect on the trades of the last days; null if no rule changes."),
     input: z.record(z.string(), z.json()).describe("The input of `applyConfig` that carries it out."),
   })

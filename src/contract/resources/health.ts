@@ -163,7 +163,7 @@ export const healthOperations = {
   getServer: operatorRead({
     path: "/v1/server",
     summary:
-      "Get the tenant's servers, database and replication, the queue of changes, recent response times and the clients nearest to their limit.",
+      "Get the tenant's servers, database and replication, the queue of changes, recent response times and the clients with the most requests.",
     output: ServerStatus,
     extension: true,
   }),

@@ -18,6 +18,7 @@ interface Applied extends AppliedBy {
   policy: PolicyPatch;
   kycRequired: boolean;
   document: string;
+  rollbackTo?: number | undefined;
 }
 
 /**
@@ -30,7 +31,7 @@ export function requirePlanApproved(
   applied: Applied,
   { before, givesKeys }: { before: Tenant | undefined; givesKeys: boolean },
 ): void {
-  const { by, inputSha256 } = applied;
+  const { by, inputSha256, rollbackTo } = applied;
   if (by === undefined || inputSha256 === undefined || !before) return;
   const { apply, key, loosen } = rulesOf(before).approvals;
   const limit = Math.max(
@@ -40,9 +41,11 @@ export function requirePlanApproved(
   );
   const actors = new Set([by, ...(draft.get("planApprovals", inputSha256) ?? []).map(({ actor }) => actor)]);
   if (actors.size >= limit) return;
+  const way =
+    rollbackTo === undefined ? "approve the file of `pmctl plan --out`" : "agree with `pmctl rollback --approve`";
   throw new Fault(
     "APPROVALS_MISSING",
-    `An apply needs ${limit} actors, and ${actors.size} agree to this one; nothing was written. The others approve the file of \`pmctl plan --out\``,
+    `An apply needs ${limit} actors, and ${actors.size} agree to this one; nothing was written. The others ${way}`,
     { detail: { limit, value: actors.size } },
   );
 }

@@ -1,4 +1,5 @@
 import type { Result } from "../../contract/operations.ts";
+import { loadPlanApprovals } from "../../ledger/load-approvals.ts";
 import { judge, questionsOf } from "../../plan/judge.ts";
 import { makePlan } from "../../plan/plan.ts";
 import { actorsNeeded } from "../../plan/plan-actors.ts";
@@ -7,9 +8,10 @@ import { desiredByApply, keptBy } from "../../plan/plan-desired.ts";
 import type { LiveConfig } from "../../plan/plan-types.ts";
 import { encodeResult } from "../answers.ts";
 import type { ServiceContext } from "../context.ts";
-import type { Caller, Handlers } from "../invoke.ts";
+import { type Caller, decodeInput, type Handlers } from "../invoke.ts";
 import { getApply, plainJson } from "./applies.ts";
 import { readConfiguration } from "./configuration.ts";
+import { inputSha256 } from "./plan-approvals.ts";
 import { previewPolicy } from "./policy-impact.ts";
 
 /** What a page needs of plans, whose modules run in no browser. */
@@ -43,7 +45,10 @@ async function previewRollback(
   decide(plan, desired, live, { ...CHOICES, breakFreeze: true });
   const items = written(plan, CHOICES);
   const { gitCommit = null, stored = desired.document } = desired;
-  const input = { ...writesOf(plan, desired, live, CHOICES), gitCommit, rollbackTo: seq, feeds: {} };
+  const writes = { ...writesOf(plan, desired, live, CHOICES), gitCommit, rollbackTo: seq, feeds: {} };
+  const input = JSON.parse(JSON.stringify(writes));
+  const sha256 = inputSha256(decodeInput("applyConfig", input));
+  const approvals = await context.pool.read((sql) => loadPlanApprovals(sql, [sha256]));
   return {
     items: items.map(({ field, kind, direction, by = null, ...values }) => ({
       ...{ field, kind, live: plainJson(values.live), desired: plainJson(values.desired), direction, by },
@@ -53,7 +58,8 @@ async function previewRollback(
     overrides: plainJson(plan.overrides),
     warnings: plan.warnings,
     actorsNeeded: actorsNeeded(items, live),
+    agreed: (approvals.get(sha256) ?? []).map(({ actor }) => actor),
     impact,
-    input: JSON.parse(JSON.stringify(input)),
+    input,
   };
 }

@@ -156,7 +156,11 @@ test("an address that a stranger wrote does so: filters, cursors, ids and days",
     ...[`/console/markets?${given("q", "category", "kind")}`, `/console/markets?${given("status", "cursor")}`],
     ...[`/console/traders?${given("q", "state", "cursor")}`, `/console/funds?${given("status", "days", "cursor")}`],
     ...[`/console/record?${given("q", "actor", "market", "user")}`, `/console/record?${given("type", "cursor")}`],
-    ...[`/console/webhooks?${given("receiver", "status")}`, `/console/system?${given("event", "cursor")}`],
+    ...[
+      `/console/webhooks?${given("receiver", "status", "user")}`,
+      `/console/webhooks?${given("delivery", "provider")}`,
+      `/console/system?${given("event", "cursor")}`,
+    ],
     ...[
       `/console/overview?${given("days")}`,
       `/console/configuration?${given("cursor")}`,
@@ -230,7 +234,7 @@ test("no line for the terminal runs anything but pmctl when it is pasted into a 
   expect([...lines].filter((line) => line.includes(OPEN)).length).toBeGreaterThan(10);
   const place = await mkdtemp(join(tmpdir(), "pmctl-lines-"));
   const shell = ["pmctl() { printf '%s\\n' \"$#\"; }", ...lines].join("\n");
-  const { stdout, stderr } = await promisify(execFile)("bash", ["-eu", "-c", shell], { cwd: place });
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-eu", "-c", shell], { cwd: place });
   expect([stderr, await readdir(place)]).toEqual(["", []]);
   expect(stdout.trim().split("\n")).toHaveLength(lines.size);
   // What is read is what is pasted: nothing in a line is invisible, or moves what stands beside it.

@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { request as requestTls } from "node:https";
-import { ADMIN_KEY, TENANT } from "./harness.ts";
+import { auditKey, sealRow } from "../../../src/domain/audit/seal.ts";
+import { ADMIN_KEY, AUDIT_SECRET, type Backend, sha256, TENANT } from "./harness.ts";
 
 /** An answer of the console. */
 export interface ConsoleAnswer {
@@ -68,6 +69,18 @@ export class ConsoleClient {
 export const COOKIE = `__Host-pm_console_${TENANT}`;
 
 export const CONSOLE = { origins: [], session: { idleMs: 1_800_000, absoluteMs: 28_800_000 } };
+
+/** Lets time pass for a session: it was opened and last used so much earlier, and ends so much earlier. */
+export async function ageSession({ sql }: Backend, { cookie = "" }: ConsoleClient, ms: number): Promise<void> {
+  const of = sha256(cookie.slice(COOKIE.length + 1));
+  const [row] = await sql`
+    update console_session set created_at = created_at - ${ms}::bigint, ends_at = ends_at - ${ms}::bigint,
+           last_seen_at = greatest(0, last_seen_at - ${ms}::bigint)
+     where sha256 = ${of} returning key_hash, key_name, created_at, ends_at`;
+  const fields = [of, row?.key_hash, row?.key_name, Number(row?.created_at), Number(row?.ends_at), null];
+  const seal = sealRow(auditKey(AUDIT_SECRET), "consoleSession", fields);
+  await sql`update console_session set seal = ${seal} where sha256 = ${of}`;
+}
 
 function exchange(
   url: string,

@@ -7,6 +7,7 @@ import { Action, type ActionOf } from "../../parts/action.tsx";
 import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import type { Session } from "../../session.ts";
 import { option, pmctl } from "../../terminal-line.ts";
 import { PlannedChanges } from "./planned.tsx";
 import { Value } from "./value.tsx";
@@ -16,7 +17,7 @@ type Applied = WireResult<"listApplies">["items"][number];
 
 /** Every apply with who, when, why and from which commit; what each one changed on request; and the way back to it. */
 export function Applies({ of }: { of: readonly Applied[] }) {
-  const { tenant } = useDesk().session;
+  const { session } = useDesk();
   return (
     <Table
       name="Applies"
@@ -30,7 +31,7 @@ export function Applies({ of }: { of: readonly Applied[] }) {
         { title: "Reason", cell: ({ reason }) => <bdi>{reason ?? "—"}</bdi> },
         { title: "Commit", cell: ({ gitCommit }) => <bdi>{gitCommit?.slice(0, 12) ?? "—"}</bdi> },
         { title: "Changes", cell: (apply) => <Changes of={apply} /> },
-        { title: "Decide", cell: (apply) => <Action of={rollingBack(tenant, apply)} /> },
+        { title: "Decide", cell: (apply) => <Action of={rollingBack(session, apply)} /> },
       ]}
     />
   );
@@ -67,7 +68,11 @@ function Changes({ of: { seq, changes } }: { of: Applied }) {
   );
 }
 
-const rollingBack = (tenant: string, { seq, ts }: Applied): ActionOf<Rollback> => ({
+/** Whether a rollback needs no other actor than this one any more. */
+const isAgreed = ({ agreed, actorsNeeded }: Rollback, actor: string): boolean =>
+  new Set([...agreed, actor]).size >= actorsNeeded;
+
+const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf<Rollback> => ({
   label: "Roll back",
   thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")} UTC`,
   scope: "config",
@@ -75,29 +80,34 @@ const rollingBack = (tenant: string, { seq, ts }: Applied): ActionOf<Rollback> =
   explain: (shown) => (shown ? <Plan of={shown} /> : <p>Reading what would change …</p>),
   run: (api, shown) => {
     if (!shown) throw new Error("The changes are not read yet");
-    return api.applyConfig(shown.input as WireInput<"applyConfig">);
+    const input = shown.input as WireInput<"applyConfig">;
+    return isAgreed(shown, actor) ? api.applyConfig(input) : api.approvePlan(input);
   },
-  line: (_values, reason) =>
+  line: (_values, reason, shown) =>
     pmctl(
       tenant,
       "rollback",
       "--to",
       seq,
+      ...(shown && !isAgreed(shown, actor) ? ["--approve"] : []),
       ...["--on-drift", "overwrite"],
       "--accept-loosening",
       ...option("reason", reason),
     ),
-  done: (result) =>
-    (result as WireResult<"applyConfig">).changed
-      ? `Went back to the apply ${seq}.`
-      : "Nothing differed from that apply.",
+  done: (result) => {
+    const { changed, approvals } = result as WireResult<"applyConfig"> & Partial<WireResult<"approvePlan">>;
+    if (approvals) return `You agree to go back to the apply ${seq}. Another actor must, too.`;
+    return changed ? `Went back to the apply ${seq}.` : "Nothing differed from that apply.";
+  },
 });
 
 /** What the terminal shows of the plan, except for the rules of the tenant file. */
 function Plan({ of: plan }: { of: Rollback }) {
-  const { settings, kept, overrides, warnings, actorsNeeded } = plan;
+  const { settings, kept, overrides, warnings, actorsNeeded, agreed } = plan;
   const lines = [
-    ...(actorsNeeded > 1 ? [`${counted(actorsNeeded, "actor")} must agree.`] : []),
+    ...(actorsNeeded > 1
+      ? [`${counted(actorsNeeded, "actor")} must agree. So far: ${agreed.join(", ") || "none"}.`]
+      : []),
     ...(settings.length > 0 ? [`Servers take from the files when they start: ${settings.join(", ")}.`] : []),
     ...(kept.length > 0 ? [`Not brought back: ${kept.join(", ")}.`] : []),
     ...overrides.map(

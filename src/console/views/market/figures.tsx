@@ -63,6 +63,7 @@ export function Liability({ of: previews }: { of: readonly WireResult<"previewSe
 
 /** The shares on offer from the present price on, summed up to each price. */
 export function Depth({ of: { yes, no } }: { of: WireResult<"getMarketDepth"> }) {
+  if (yes.length + no.length === 0) return null;
   const curves = [
     { name: "Yes", shape: "steps", color: "--accent", points: summed(yes) },
     { name: "No", shape: "steps", color: "--warn", points: summed(no) },

@@ -40,7 +40,10 @@ export function Feeds({ of: feeds }: { of: WireResult<"listFeeds"> }) {
               </a>
             ),
           },
-          { title: "Sources", cell: ({ sources }) => <bdi>{sources.join(", ")}</bdi> },
+          {
+            title: "Sources",
+            cell: ({ sources }) => <bdi title={sources.join(", ")}>{sources.map(shortened).join(", ")}</bdi>,
+          },
           { title: "Unusable", cell: ({ lacking: unusable }) => <bdi>{unusable.join(", ") || "—"}</bdi> },
           { title: "Quorum", isNumber: true, cell: ({ quorum }) => String(quorum) },
           { title: "Price", isNumber: true, cell: (feed) => checkOf(feed)?.price ?? "—" },
@@ -53,6 +56,9 @@ export function Feeds({ of: feeds }: { of: WireResult<"listFeeds"> }) {
     </>
   );
 }
+
+/** A source with the beginning of its id, where the id is a long hexadecimal number. */
+const shortened = (source: string): string => source.replace(/\b([0-9a-f]{8})[0-9a-f]{16,}\b/g, "$1…");
 
 const secondsOf = (seconds: number | null | undefined): string => (seconds == null ? "—" : `${seconds} s`);
 
