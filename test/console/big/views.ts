@@ -129,7 +129,7 @@ export async function walkUnderTrades(
   await goTo(page, `/markets/${market}`);
   await walk.settled();
   await stay("A market");
-  const traded = await trading.stop();
-  console.log(`${traded} trades beside`);
-  return busy;
+  const { traded, refused } = await trading.stop();
+  console.log(`${traded} trades beside, ${refused} refused`);
+  return refused > 0 ? [...busy, `${refused} of the trades beside were refused`] : busy;
 }
