@@ -10,6 +10,8 @@ const STREAMS = 5;
 const tenant = tenantOfTests({
   console: CONSOLE,
   trustProxy: ["127.0.0.1/32"],
+  // No regular check of the streams ends them here.
+  streamHeartbeatMs: 3_600_000,
   limits: { streamsPerAddress: STREAMS, bodySeconds: 1, headersSeconds: 1 },
 });
 const client = () => new ConsoleClient(tenant.server.opsUrl);
@@ -69,11 +71,8 @@ describe("a session", () => {
     expect(open).toHaveLength(STREAMS - 1);
     for (const { status, code } of streams.filter((each) => !open.includes(each)))
       expect([status, code]).toEqual([429, "OVERLOADED"]);
-    const startedAt = performance.now();
     expect((await leaving.send("DELETE", "/console/session")).status).toBe(200);
     for (const { ended } of open) expect(await ended).toContain('"reason":"credentials"');
-    // The next check of all streams would only come after 15 s.
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(await Promise.race([kept.ended, "open"])).toBe("open");
     expect((await openStream(staying)).status).toBe(200);
   });
@@ -91,13 +90,11 @@ describe("a session", () => {
         "content-length: 1000",
       ].join("\r\n");
     for (const path of ["/console/session", "/console/api/v1/config"]) {
-      const startedAt = performance.now();
       const received = await exchangeRaw(
         Number(port),
         `${head(path)}\r\ncontent-type: application/json\r\n\r\n{"key":`,
       );
       expect([path, parseRaw(received).status >= 400 || received === ""]).toEqual([path, true]);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
     }
   });
 

@@ -148,7 +148,7 @@ test("signing out in one tab signs the other one out at once, and going back sho
   await other.getByRole("heading", { level: 1, name: "Traders" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Admin key").waitFor();
-  await other.getByLabel("Admin key").waitFor({ timeout: 10_000 });
+  await other.getByLabel("Admin key").waitFor();
   expect(await other.getByRole("table").count()).toBe(0);
   await page.goBack();
   await page.goForward();

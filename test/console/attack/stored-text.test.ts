@@ -156,7 +156,11 @@ test("an address that a stranger wrote does so: filters, cursors, ids and days",
     ...[`/console/markets?${given("q", "category", "kind")}`, `/console/markets?${given("status", "cursor")}`],
     ...[`/console/traders?${given("q", "state", "cursor")}`, `/console/funds?${given("status", "days", "cursor")}`],
     ...[`/console/record?${given("q", "actor", "market", "user")}`, `/console/record?${given("type", "cursor")}`],
-    ...[`/console/webhooks?${given("receiver", "status")}`, `/console/system?${given("event", "cursor")}`],
+    ...[
+      `/console/webhooks?${given("receiver", "status", "user")}`,
+      `/console/webhooks?${given("delivery", "provider")}`,
+      `/console/system?${given("event", "cursor")}`,
+    ],
     ...[
       `/console/overview?${given("days")}`,
       `/console/configuration?${given("cursor")}`,
