@@ -38,25 +38,36 @@ export interface AuditSearch {
 /** The entries that one search reads: some 100 ms of the database's work, whatever the text. */
 const SEARCHED = 50_000n;
 
+/** The types whose entries have an index by the user in the payload. */
+const OF_USER: readonly string[] = ["kyc.updated", "user.restricted", "suitability.submitted"] satisfies AuditType[];
+
 /**
  * Entries that match all of a filter. Payloads have no index, since every trade would pay for it. So a search reads a
- * part of the log, and the caller continues from its end.
+ * part of the log, and the caller continues from its end. Only the rare entries about a user's rights are all found at once.
  */
 export async function searchAudit(sql: ReadSql, query: AuditQuery): Promise<AuditSearch> {
   if (!isSearch(query)) return { entries: await listAuditEntries(sql, query), reached: undefined };
   const { after = 0n, oldestFirst, limit } = query;
   const before = query.before ?? (await readAuditHead(sql)).seq + 1n;
-  const from = oldestFirst ? after : later(after, before - SEARCHED);
-  const to = oldestFirst ? earlier(before, after + SEARCHED) : before;
+  const isOfUser = query.userId !== undefined && OF_USER.includes(query.type ?? "");
+  const from = oldestFirst || isOfUser ? after : later(after, before - SEARCHED);
+  const to = oldestFirst && !isOfUser ? earlier(before, after + SEARCHED) : before;
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}
       from audit a
      where a.seq > ${String(from)} and a.seq < ${String(to)} ${matching(sql, query)}
+       ${isOfUser ? ofUser(sql, query.userId ?? "") : sql``}
      order by a.seq ${oldestFirst ? sql`asc` : sql`desc`}
      limit ${limit}`;
   const isWhole = oldestFirst ? to === before : from === after;
   const edge = oldestFirst ? to - 1n : from + 1n;
   return { entries: rows.map(TABLES.audit.decode), reached: isWhole ? undefined : edge };
+}
+
+/** The condition of the index is repeated, so that the planner knows that it may use it. */
+function ofUser(sql: ReadSql, userId: string) {
+  const types = sql.unsafe(OF_USER.map((type) => `'${type}'`).join(", "));
+  return sql`and a.type in (${types}) and audit_json(a.payload) ->> 'userId' = ${userId}`;
 }
 
 /** Whether a filter needs a search, because no index serves it. */

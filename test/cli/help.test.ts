@@ -148,12 +148,12 @@ describe("explain", () => {
     expect(code.description).toMatch(
       /^The wallet .*\n\nHTTP status 400 · exit code 7 .*\n\nNext: pmctl user show <user>$/s,
     );
-    const payouts = { path: "payouts", type: "number", description: "How many winners were paid." };
+    const payouts = { path: "payouts", type: "number", description: "How many positions were paid more than 0." };
     expect((await entry("audit.market.settled")).keys).toContainEqual(expect.objectContaining(payouts));
     expect((await entry("event.order.filled")).examples).toEqual([expect.objectContaining({ type: "order.filled" })]);
     expect(await entry("metric.pmctl_trades_total")).toMatchObject({ type: "counter", keys: [{ path: "result" }] });
     expect((await explain("audit.market.settled", "table")).stdout).toContain(
-      "\n  payouts      number\n      How many winners were paid.\n",
+      "\n  payouts      number\n      How many positions were paid more than 0.\n",
     );
   });
 

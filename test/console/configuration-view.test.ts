@@ -49,6 +49,7 @@ test("Configuration compares file and live value, shows each apply's changes, an
     await dialog.locator('[data-id="policy.maxTradeUsd"]').waitFor();
     expect(await dialog.locator("[data-id]").allTextContents()).toEqual(["policy.maxTradeUsd250400LOOSENS"]);
     await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
+    await dialog.getByText(/^policy\.maxTradeUsd was changed live by admin:.*, entry \d+: A try$/).waitFor();
     await dialog.getByText("Only pmctl checks the rules of the tenant file.").waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
   });

@@ -197,6 +197,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the audit log of an operator", (api) => api.listAudit({ actor: "admin:ops" })],
   ["the audit log of an unknown actor", (api) => api.listAudit({ actor: "admin:nobody" })],
   ["the audit log of a user", (api) => api.listAudit({ actor: "user:u7" })],
+  ["the identity checks of a user", (api) => api.listAudit({ type: "kyc.updated", userId: "u7" })],
   ["the audit log of a user by type", (api) => api.listAudit({ actor: "user:u7", type: "policy.updated" })],
 ];
 
@@ -219,6 +220,19 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       expect(costs.filter(({ scans, table }) => scans > 0 && table !== "hedge")).toEqual([]);
       expect(costs.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(limit);
     }
+  });
+
+  test("the identity checks of a user are found however long ago they were", async () => {
+    const [head] = await owner`select seq from head`;
+    await owner`
+      insert into audit values (7, 'kyc.updated', 'provider:kyc', '{"userId":"u7"}', '2026-01-01T00:00:00.000Z', 'k', repeat('0', 64))`;
+    await owner`update head set seq = 200000`;
+    const api = localApi(services.handlers, { actor: "cli:test" });
+    const { entries, cursor } = await api.listAudit({ type: "kyc.updated", userId: "u7" });
+    await owner`delete from audit where seq = 7`;
+    await owner`update head set seq = ${head?.seq}`;
+    expect(entries.map(({ seq }) => seq)).toEqual([7]);
+    expect(cursor).toBeNull();
   });
 
   test("the risk of markets that wait is read of these alone, by indexes", async () => {

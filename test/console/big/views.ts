@@ -9,6 +9,9 @@ const STAY_MS = 6000;
 const REPORTS = { viewMs: 6000, answerMs: 6000 };
 /** Work that says on the page that it is under way. */
 const SLOW = { viewMs: 30_000, answerMs: 30_000 };
+/** A server that has begun just now walks the whole log and recomputes the ledger first. */
+const CHECKED_MS = 240_000;
+const CHECKS = { viewMs: CHECKED_MS, answerMs: CHECKED_MS };
 const PER_SECOND = 100;
 /** A view that is refreshed asks for no more than this, all its parts together. */
 const MOST_REQUESTS_PER_SECOND = 8;
@@ -73,8 +76,8 @@ export async function walkViews(page: Page, walk: Walk): Promise<void> {
   await walk.step("Record: search in vain", () => search("Search", "no such text"));
   await walk.step("An entry in the middle", () => goTo(page, "/record/500000"));
   await walk.step("Record", () => open("Record"));
-  await walk.step("Record: Verify now", () => press(page, "Verify now", "Verification"), SLOW);
-  await walk.step("Record: Reconcile", () => press(page, "Reconcile", "Reconciliation"), SLOW);
+  await walk.step("Record: Verify now", () => press(page, "Verify now", "Verification"), CHECKS);
+  await walk.step("Record: Reconcile", () => press(page, "Reconcile", "Reconciliation"), CHECKS);
 }
 
 /** Goes to an address as a link of the page does. */
@@ -84,11 +87,13 @@ async function goTo(page: Page, path: string): Promise<void> {
   );
 }
 
-/** Presses a button of the record and waits for the verdict. */
+/** Presses a button of the record and waits for the verdict, which has to be good: the tenant is as a ledger wrote it. */
 async function press(page: Page, button: string, section: string): Promise<void> {
-  await page.getByRole("button", { name: button }).click();
   const part = page.getByRole("region", { name: section });
-  await part.getByRole("status").or(part.getByRole("alert")).waitFor();
+  await part.getByRole("button", { name: button }).click();
+  await part.getByRole("status").or(part.getByRole("alert")).waitFor({ timeout: CHECKED_MS });
+  if (await part.getByRole("alert").isVisible())
+    throw new Error(`${button}: ${await part.getByRole("alert").textContent()}`);
 }
 
 /** Stays on each view while others trade in the market that it shows, or in others. */
@@ -124,7 +129,7 @@ export async function walkUnderTrades(
   await goTo(page, `/markets/${market}`);
   await walk.settled();
   await stay("A market");
-  const traded = await trading.stop();
-  console.log(`${traded} trades beside`);
-  return busy;
+  const { traded, refused } = await trading.stop();
+  console.log(`${traded} trades beside, ${refused} refused`);
+  return refused > 0 ? [...busy, `${refused} of the trades beside were refused`] : busy;
 }

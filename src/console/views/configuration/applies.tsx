@@ -103,8 +103,11 @@ const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf
 
 /** What the terminal shows of the plan, except for the rules of the tenant file. */
 function Plan({ of: plan }: { of: Rollback }) {
-  const { settings, kept, overrides, warnings, actorsNeeded, agreed } = plan;
+  const { items, settings, kept, overrides, warnings, actorsNeeded, agreed } = plan;
   const lines = [
+    ...items.flatMap(({ field, by }) =>
+      by ? [`${field} was changed live by ${by.actor}, entry ${by.seq}${by.reason ? `: ${by.reason}` : ""}`] : [],
+    ),
     ...(actorsNeeded > 1
       ? [`${counted(actorsNeeded, "actor")} must agree. So far: ${agreed.join(", ") || "none"}.`]
       : []),
