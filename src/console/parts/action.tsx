@@ -68,6 +68,12 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
 /** After these, what was shown no longer holds: it is read again, and the person is asked again. */
 const OUTDATED: readonly string[] = ["EXPECTATION_NOT_MET", "PRECONDITION_FAILED", "REFUSED"];
 
+function nextStep(code: string): string | undefined {
+  if (OUTDATED.includes(code)) return "The figures are read again: check them and confirm again.";
+  // In another dialog the same change would be another one.
+  return code === "UNREACHABLE" ? "The change may have been made. Confirm again here: it is made once." : undefined;
+}
+
 function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): void }) {
   const desk = useDesk();
   const { session, tell } = desk;
@@ -75,6 +81,12 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
+  const isGone = useRef(false);
+  useEffect(() => {
+    return () => {
+      isGone.current = true;
+    };
+  }, []);
   const fields = of.fields ?? [];
   const isGiven = isComplete(fields, values);
   const { shown, tag, isReading, failure, renew } = usePreview(desk, of, values, isGiven);
@@ -97,10 +109,12 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       desk.changes.tell();
       onClose();
     } catch (error) {
-      const isOutdated = error instanceof Refused && OUTDATED.includes(error.code);
-      if (isOutdated) renew();
+      const code = error instanceof Refused ? error.code : "";
+      if (OUTDATED.includes(code)) renew();
       const text = error instanceof Error ? error.message : "Unexpected failure";
-      setProblem(isOutdated ? `${text}. The figures are read again: check them and confirm again.` : text);
+      // A row that another person's change took away has taken its dialog along.
+      if (isGone.current) tell({ text: `Not done: ${text}.` });
+      setProblem([text, nextStep(code)].filter(Boolean).join(". "));
     } finally {
       setSending(false);
     }

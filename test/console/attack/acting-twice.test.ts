@@ -131,7 +131,7 @@ describe("in the page", () => {
     for (const turn of [1, 2]) {
       await confirm.click();
       await expect.poll(() => lost).toBe(turn);
-      await dialog.getByRole("alert").waitFor();
+      await dialog.getByRole("alert").filter({ hasText: "Confirm again here: it is made once." }).waitFor();
     }
     expect((await credits()).length).toBe(before + 1);
     await confirm.click();
