@@ -96,7 +96,7 @@ test("rows keep their places while the pointer or the focus is at them; what is 
   await page.getByRole("heading", { level: 1 }).hover();
   await second.rejectWithdrawal({ id: older });
   await expect.poll(() => rowOf(page, older).getAttribute("data-stale"), { timeout: 3000 }).toBe("true");
-  expect(await approve(older).evaluate((button) => button === document.activeElement)).toBe(true);
+  expect(await approve(older).evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
   await page.getByRole("link", { name: "Funds" }).focus();
   await expect.poll(() => present(page)).toEqual([third]);
   expect(troubles(complaints)).toEqual([]);
