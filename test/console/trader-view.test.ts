@@ -47,7 +47,12 @@ test("positions are those of the trader's own portfolio, with the result of each
   const own = page.getByRole("region", { name: "Result of 30 days" });
   await own.getByText(String(traders.find(({ userId }) => userId === "usr_1")?.trades), { exact: true }).waitFor();
   const fact = async (name: string) =>
-    Number(await own.locator("dl.facts div", { hasText: new RegExp(`^${name}`) }).locator("data").getAttribute("value"));
+    Number(
+      await own
+        .locator("dl.facts div", { hasText: new RegExp(`^${name}`) })
+        .locator("data")
+        .getAttribute("value"),
+    );
   expect((await fact("Realised")) + (await fact("Unrealised, at current prices"))).toBeCloseTo(
     await fact("In all, at current prices"),
     6,
