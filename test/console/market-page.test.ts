@@ -182,3 +182,15 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   expect(await two.audit("market.settled")).toMatchObject([{ payload: { outcome: "yes" } }]);
   await close();
 });
+
+test("a market that the oracle left to a person says so, and why", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/record" });
+  const hold = { marketId: "mkt_seen", question: HOSTILE, resolutionRef: "pm:btc", reason: "stale" };
+  await page.route("**/v1/oracle/held?*", (route) =>
+    route.fulfill({ json: [{ ...hold, detail: `No price: ${HOSTILE}`, heldAt: "2030-01-01T00:00:00.000Z" }] }),
+  );
+  await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_seen`);
+  const held = page.getByRole("region", { name: "Held for a person" });
+  for (const text of ["stale", `No price: ${HOSTILE}`, "pm:btc"]) await held.getByText(text, { exact: true }).waitFor();
+  await close();
+});
