@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Api, WireInput } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
 import { isPassing } from "../api.ts";
@@ -10,6 +10,7 @@ import { mayUse } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
 import { EntryLink } from "./links.tsx";
+import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
 
 /** A change that a person confirms after seeing what it would do. */
@@ -43,6 +44,7 @@ export interface ActionOf<Shown> {
 export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
   const { session, ask } = useDesk();
   const [isOpen, setOpen] = useState(false);
+  const { isGone, letGo } = useContext(RowContext);
   const latest = useRef({ of, path: "" });
   latest.current.of = of;
   const close = (): void => {
@@ -51,18 +53,20 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
     ask(undefined);
   };
   useLayoutEffect(() => {
-    if (isOpen) ask(<ActionDialog of={of} onClose={close} />);
+    if (isOpen) ask(<ActionDialog of={of} isGone={isGone} letGo={letGo} onClose={close} />);
   });
   useLayoutEffect(() => {
     return () => {
       const { of: last, path } = latest.current;
       // The dialog outlives its row: what was typed stays, and it says what happened. Only another page closes it.
-      if (path !== "") ask(path === location.pathname && <ActionDialog of={last} isGone onClose={close} />);
+      if (path !== "")
+        ask(path === location.pathname && <ActionDialog of={last} isGone letGo={letGo} onClose={close} />);
     };
   }, []);
   const why = useId();
   const button = useRef<HTMLButtonElement>(null);
-  const reason = mayUse(session, of.scope) ? of.unfit : `Your key lacks the scope ${of.scope}.`;
+  const unfit = isGone ? "It no longer waits here: leave the rows to see what does." : of.unfit;
+  const reason = mayUse(session, of.scope) ? unfit : `Your key lacks the scope ${of.scope}.`;
   return (
     <>
       <button
@@ -102,11 +106,12 @@ function nextStep(code: string): string | undefined {
 interface DialogProps<Shown> {
   of: ActionOf<Shown>;
   /** Whether what it was opened from is no longer listed. */
-  isGone?: boolean;
+  isGone: boolean;
+  letGo(): void;
   onClose(): void;
 }
 
-function ActionDialog<Shown>({ of, isGone = false, onClose }: DialogProps<Shown>) {
+function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>) {
   const desk = useDesk();
   const { session, tell } = desk;
   const [values, setValues] = useState<Values>({});
@@ -150,6 +155,8 @@ function ActionDialog<Shown>({ of, isGone = false, onClose }: DialogProps<Shown>
       tell({ text: of.done(result), seq });
       desk.changes.tell();
       onClose();
+      // Once the button has the focus back.
+      setTimeout(letGo);
     } catch (error) {
       const code = error instanceof Refused ? error.code : "";
       if (OUTDATED.includes(code)) renew();
