@@ -99,7 +99,7 @@ function Waits({ items, unasked, proposals }: Omit<Day, "items"> & { items: read
           },
           {
             title: "In the terminal",
-            // What shows the item comes before what decides it: nobody knows the outcome here.
+            // What shows the item comes before what decides it.
             cell: ({ commands }) => (
               <Terminal line={commands.find((line) => line.includes(" show ")) ?? commands[0] ?? ""} />
             ),
