@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
 import { type Desk, useDesk } from "../desk.ts";
@@ -87,12 +87,16 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       isGone.current = true;
     };
   }, []);
+  const [isLost, setLost] = useState(desk.changes.isLost);
+  useEffect(() => desk.changes.listen(() => setLost(desk.changes.isLost)), [desk]);
+  const alert = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => alert.current?.focus(), [problem]);
   const fields = of.fields ?? [];
   const isGiven = isComplete(fields, values);
   const { shown, tag, isReading, failure, renew } = usePreview(desk, of, values, isGiven);
   // One key for one change: another attempt at the same change gets the first one's answer.
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [JSON.stringify(values), reason, shown]);
-  const isReady = isGiven && reason.trim() !== "" && !isSending && !isReading && failure === undefined;
+  const isReady = isGiven && reason.trim() !== "" && !isLost && !isSending && !isReading && failure === undefined;
 
   const confirm = async (): Promise<void> => {
     setSending(true);
@@ -127,6 +131,12 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
           event.preventDefault();
           if (isReady) void confirm();
         }}
+        onKeyDown={(event) => {
+          // Only a person who means it confirms: Enter alone ends a field in many forms.
+          if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+          event.preventDefault();
+          if (event.ctrlKey || event.metaKey) event.currentTarget.requestSubmit();
+        }}
       >
         <Fields of={fields} values={values} onChange={setValues} />
         <div class="explained" aria-live="polite" aria-busy={isReading}>
@@ -145,12 +155,14 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
         <p class="soft">Signed in as {session.actor}</p>
         <Terminal line={of.line(values, reason.trim(), shown)} />
         {problem && (
-          <p class="problem" role="alert">
+          <p ref={alert} class="problem" role="alert" tabIndex={-1}>
             {problem}
           </p>
         )}
+        {isLost && <p class="soft">Connection lost. Confirm once it is back.</p>}
         <p class="ways">
-          <button type="submit" class="main" disabled={!isReady}>
+          {/* While it sends, it keeps the focus, which a disabled button loses. */}
+          <button type="submit" class="main" disabled={!isReady && !isSending} aria-disabled={isSending}>
             Confirm
           </button>
           <button type="button" onClick={onClose}>
