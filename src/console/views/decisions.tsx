@@ -31,6 +31,7 @@ export function Decisions({ of: proposal }: { of: Proposal }) {
   ): ActionOf<Shown> => ({
     label,
     thing: work,
+    about: { q: id },
     scope: PROPOSAL_SCOPES[kind],
     preview: async (api) => {
       const shown = await api.getProposal({ id });

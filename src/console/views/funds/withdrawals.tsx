@@ -65,6 +65,7 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
   ): ActionOf<WireResult<"getUser">> => ({
     label,
     thing: `${exactUsd(amount)} of ${isolated(userId)}`,
+    about: { q: id },
     scope: "funds",
     preview: (api) => api.getUser({ id: userId }),
     explain: (shown) => (

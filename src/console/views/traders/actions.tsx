@@ -20,6 +20,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
   ): ActionOf<User> => ({
     label,
     thing: id,
+    about: { userId: id },
     scope: "users",
     unfit,
     preview: (api) => api.getUser({ id }),
@@ -36,6 +37,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
   const credit: ActionOf<User> = {
     label: "Credit",
     thing: id,
+    about: { userId: id },
     scope: "funds",
     fields: [{ name: "amount", label: "Amount in USD", kind: "number" }],
     preview: (api) => api.getUser({ id }),
