@@ -12,6 +12,7 @@ import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
 import { EntryLink } from "./links.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
+import { useChanged } from "./use-changed.ts";
 
 /** A change that a person confirms after seeing what it would do. */
 export interface ActionOf<Shown> {
@@ -256,27 +257,6 @@ function Newest({ about }: { about: NonNullable<ActionOf<unknown>["about"]> }) {
       Last changed by <bdi>{entry.actor}</bdi>: {entry.type}, <EntryLink seq={entry.seq} />.
     </>
   );
-}
-
-const LOOK_MS = 1000;
-
-/** Whether the figures changed since they were first shown: "now" while a person cannot have looked at them yet. */
-function useChanged(place: { readonly current: HTMLElement | null }, key: string): "now" | "before" | undefined {
-  const seen = useRef({ key: "", text: "" });
-  const [changed, setChanged] = useState({ key: "", isNow: false });
-  useLayoutEffect(() => {
-    const before = seen.current;
-    const text = place.current?.textContent ?? "";
-    seen.current = { key, text };
-    if (key !== "" && key === before.key && text !== before.text) setChanged({ key, isNow: true });
-  });
-  useEffect(() => {
-    if (!changed.isNow) return;
-    const timer = setTimeout(() => setChanged({ ...changed, isNow: false }), LOOK_MS);
-    return () => clearTimeout(timer);
-  }, [changed]);
-  if (key === "" || changed.key !== key) return undefined;
-  return changed.isNow ? "now" : "before";
 }
 
 interface Preview<Shown> {
