@@ -69,7 +69,7 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
   await row.waitFor();
   expect(await row.getAttribute("data-kind")).toBe("market.proposed");
   const question = await row.locator("td").first().boundingBox();
-  expect(question?.width).toBeGreaterThan(220);
+  expect(question?.width).toBeGreaterThan(200);
   expect(
     await page.evaluate(
       '(() => { const s = document.querySelector(".scroll"); return s.scrollWidth - s.clientWidth; })()',
