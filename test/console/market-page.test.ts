@@ -100,12 +100,19 @@ test("settling shows what it pays and is bound to it: a trade in between changes
   );
   expect(await accessibilityProblems(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");
+  // The dialog hears of the trade only after its Confirm, which so is stale.
+  const heard = Promise.withResolvers<void>();
+  await page.route("**/mkt_settled/settlement?*", async (route) => {
+    await heard.promise;
+    await route.continue();
+  });
   const order = { marketId: "mkt_settled", traderId: "usr_1", side: "yes", amountMicro: 5_000_000n } as const;
   await tenant.services.sequencer.submit({
     command: { type: "placeTrade", id: "trd_between", ...order, claimedJurisdiction: undefined },
     actor: "user:usr_1",
   });
   await dialog.getByRole("button", { name: "Confirm" }).click();
+  heard.resolve();
   await dialog.getByRole("alert").waitFor();
   expect(await tenant.audit("market.settled")).toEqual([]);
   const after = await other().previewSettlement({ id: "mkt_settled", outcome: "yes" });
