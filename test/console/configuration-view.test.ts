@@ -117,12 +117,20 @@ test("Change sets one limit after showing its effect, bound to the value shown; 
       await dialog.getByLabel("New value").fill(wanted);
       await dialog.getByText(`policy.${name}${live}${wanted}`).waitFor();
       await dialog.getByRole("textbox", { name: "Reason" }).fill("Slowly");
+      // The dialog hears of the change only after its Confirm, which so is stale.
+      const heard = Promise.withResolvers<void>();
+      await page.route("**/v1/policy", async (route) => {
+        if (route.request().method() === "GET") await heard.promise;
+        await route.continue();
+      });
       const set = `${name}=${stale}`;
       await done("policy", "set", "-t", "acme", set, "--reason", "Meanwhile", "--yes", "--accept-loosening");
       await expect.poll(() => row.locator("td").nth(2).textContent()).toBe(stale);
       expect(await dialog.evaluate((it) => it.matches(":modal"))).toBe(true);
       await dialog.getByRole("button", { name: "Confirm" }).click();
+      heard.resolve();
       await dialog.getByRole("alert").getByText("check them and confirm again").waitFor();
+      await page.unroute("**/v1/policy");
       await dialog.getByText(`policy.${name}${stale}${wanted}`).waitFor();
     });
     expect(result).toContain(`policy.${name} is ${wanted}.`);
