@@ -57,7 +57,13 @@ export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
         <p role="status" class="notice">
           {notice && (
             <>
-              {notice.text} {notice.seq && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
+              {notice.text}{" "}
+              {notice.isProposed && (
+                <>
+                  See <a href={addressOf("/")}>what waits</a>.{" "}
+                </>
+              )}
+              {notice.seq && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
             </>
           )}
         </p>

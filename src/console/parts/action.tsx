@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
+import { isProposal } from "../../domain/policy/proposal.ts";
 import { type Desk, useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
 import { mayUse } from "../session.ts";
@@ -105,7 +106,8 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq });
+      const { status } = Object(result) as { status?: string };
+      tell({ text: of.done(result), seq, isProposed: isProposal(Object(result)) && status === "pending" });
       desk.changes.tell();
       onClose();
     } catch (error) {
