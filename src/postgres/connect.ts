@@ -135,8 +135,8 @@ function sessionSettings(
       : { statement_timeout: statementTimeoutMs, lock_timeout: LOCK_TIMEOUT_MS }),
     // Without warnings, pmctl would mistake a commit that stopped waiting for its standby for a replicated one.
     client_min_messages: "warning",
-    // A process that stalls on the slow path must release the head row.
-    idle_in_transaction_session_timeout: 5000,
+    // A process that stalls on the slow path must release the head row. A check holds no row, and computes between its reads.
+    idle_in_transaction_session_timeout: analytical ? 60_000 : 5000,
     ...(restricted ? { role: APP_ROLE } : {}),
     ...(genericPlans ? { plan_cache_mode: "force_generic_plan", jit: "off" } : {}),
     // The large joins of the checks use ordered keys: merge joins are cheaper than hash joins, which spill to disk.

@@ -64,7 +64,7 @@ describe("voiding and correcting on the command line", () => {
         ["escrow", "209.464424 USD"],
         ["paid to them", "300.00 USD, their fees included"],
         ["from fees", "3.00 USD of it, which the house has had from their trades"],
-        ["largest payout", "200.00 USD to dan, for one position"],
+        ["largest payout", "200.00 USD to dan"],
         ["from the treasury", "87.535576 USD, which the escrow lacks because sales won"],
         ["to the treasury", "nothing"],
         ["house", "loses 107.535576 USD, not counting the fees of trades"],

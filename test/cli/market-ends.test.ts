@@ -108,6 +108,16 @@ describe.each(doors)("how markets end over %s", (_name, open) => {
     await reconciled();
   });
 
+  test("the account that is paid most is found with both of its sides", async () => {
+    const { id, named, buy } = await opened(100);
+    await buy("ann", "yes", 20);
+    await buy("bob", "yes", 30);
+    await buy("ann", "no", 20);
+    expect(await door.api().previewSettlement({ id, outcome: "void" })).toMatchObject({
+      largest: { userId: named("ann"), amountUsd: 40 },
+    });
+  });
+
   test("a fraction pays each side its part, rounded down for each position", async () => {
     const market = await firstExample();
     const { id } = market;
@@ -134,7 +144,7 @@ describe.each(doors)("how markets end over %s", (_name, open) => {
     const amount = Math.round(((await balance("bob")) - 100) * 1e6) / 1e6;
     await door.api(named("bob")).requestWithdrawal({ amount });
     const sums = {
-      ...{ users: 2, takenBackUsd: 227.089966, receivablesUsd: 127.089966, paidUsd: 199.744301 },
+      ...{ users: 2, takenBackUsd: 227.089966, receivablesUsd: 127.089966, paidUsd: 199.744301, feesUsd: 0 },
       ...{ fromTreasuryUsd: 0, toTreasuryUsd: 27.345665 },
     };
     expect(await door.api().previewCorrection({ id, outcome: "no" })).toMatchObject({
@@ -164,6 +174,10 @@ describe.each(doors)("how markets end over %s", (_name, open) => {
     await door.deposit(named("bob"), 200);
     expect(await balance("bob")).toBe(72.910034);
     // And back again, into a void: both have what they had paid.
+    const voided = await door.api().previewCorrection({ id, outcome: "void" });
+    expect(voided).toMatchObject({ takenBackUsd: 149.744301, paidUsd: 208.282115, feesUsd: -2.582822 });
+    const { takenBackUsd, paidUsd, feesUsd, fromTreasuryUsd, toTreasuryUsd } = voided;
+    expect(takenBackUsd + fromTreasuryUsd).toBeCloseTo(paidUsd + toTreasuryUsd + feesUsd, 6);
     await door.api().correctMarket({ id, outcome: "void", reason: "It was never played" });
     expect(await door.api().getMarket({ id })).toMatchObject({
       ...{ outcome: "void", reason: "It was never played", corrections: [...corrections, { from: "no", to: "void" }] },

@@ -101,6 +101,7 @@ test("Risk sums the worst case by market, symbol and category, and says what a s
   const riskOf = (marketId: string) => risks.find((each) => each.marketId === marketId) ?? expect.fail(marketId);
   await rowOf(page, "mkt_1").waitFor();
   const fact = (name: string) => page.locator("dl.facts div", { hasText: name }).locator("data").getAttribute("value");
+  await page.getByText("A void may cost more: its dialog says how much.").waitFor();
   expect(Number(await fact("The house can lose at most"))).toBe(worstCase(risks, {}).worst);
   await page.getByLabel(/Suppose that it settles: Will mkt_1/).selectOption("no");
   expect(Number(await fact("Cost of what is supposed"))).toBe(lossIf(riskOf("mkt_1"), "no"));

@@ -123,6 +123,7 @@ test("settling shows what it pays and is bound to it: a trade in between changes
 
   const notice = await act(page, button(page, "Correct"), "Half of it opened", async (correcting) => {
     await correcting.getByRole("radio", { name: "A fraction" }).check();
+    expect(await correcting.locator("code").textContent()).not.toContain("--outcome");
     await correcting.getByLabel("What a Yes share is paid").fill("0.5");
     await correcting.getByText("Taken back").waitFor();
   });
@@ -141,9 +142,16 @@ test("voiding shows what goes back and states the most that the treasury adds; a
       .first()
       .waitFor();
     expect(await dialog.locator("code").textContent()).toContain("--max-treasury 0");
+    expect(await dialog.locator("dt").allTextContents()).toEqual(
+      expect.arrayContaining(["House result with the fees given back", "From the escrow", "From the fees"]),
+    );
   });
   expect(notice).toMatch(/^Voided: .* 1 position got back \$10\.00\./);
   expect(await tenant.audit("market.voided")).toMatchObject([{ payload: { reason: "It was never built" } }]);
+  await act(page, button(page, "Correct"), "It was built", async (dialog) => {
+    await dialog.getByRole("radio", { name: "Yes", exact: true }).check();
+    await dialog.getByText("Back to the fees").waitFor();
+  });
   await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_none`);
   await page
     .getByRole("alert")

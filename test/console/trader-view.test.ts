@@ -46,6 +46,17 @@ test("positions are those of the trader's own portfolio, with the result of each
   const { traders } = await operator().getTradersReport({});
   const own = page.getByRole("region", { name: "Result of 30 days" });
   await own.getByText(String(traders.find(({ userId }) => userId === "usr_1")?.trades), { exact: true }).waitFor();
+  const fact = async (name: string) =>
+    Number(
+      await own
+        .locator("dl.facts div", { hasText: new RegExp(`^${name}`) })
+        .locator("data")
+        .getAttribute("value"),
+    );
+  expect((await fact("Realised")) + (await fact("Unrealised, at current prices"))).toBeCloseTo(
+    await fact("In all, at current prices"),
+    6,
+  );
   // A trade that an operator makes for the trader counts as well.
   const before = await table.locator('[data-id="mkt_open"] td').nth(1).textContent();
   await localApi(tenant.services.handlers, { actor: "admin:second", user: { id: "usr_1" } }).placeTrade({

@@ -98,6 +98,8 @@ test("a trader is restricted, released and credited; a credit holds only for the
 
   await button("Credit").click();
   const dialog = page.getByRole("dialog", { name: "Credit: usr_ann" });
+  await dialog.getByLabel("Amount in USD").fill("1000.01");
+  await dialog.getByText("It will be refused: a credit is at most $1,000.00").waitFor();
   await dialog.getByLabel("Amount in USD").fill("25.5");
   await dialog.getByText("will hold $525.50").waitFor();
   await dialog.getByRole("textbox", { name: "Reason" }).fill("Ticket 311");

@@ -95,6 +95,7 @@ test("System shows the server, the keys without their values, who was turned awa
   expect(await title()).toBe("System");
   await page.getByRole("table", { name: "Security events" }).locator('[data-kind="role.denied"]').waitFor();
   expect(await page.content()).not.toContain(PUBLIC_KEY);
+  expect(await page.locator("main").textContent()).not.toContain("<request-id>");
   await page.getByLabel("Request-Id of the answer").fill(missing.headers.get("request-id") ?? "");
   await page.getByRole("button", { name: "Why" }).click();
   expect([refused.status, missing.status]).toEqual([403, 401]);

@@ -36,7 +36,12 @@ const PROPOSAL = {
 
 describe("the sentence of an audit entry", () => {
   test.each([
-    ["a purchase", bought, "alice bought 80.69 Yes of 'Will it rain?' for $33.33"],
+    ["a purchase", bought, "alice bought 80.7 Yes of 'Will it rain?' for $33.33"],
+    [
+      "a purchase whose shares are rounded as views round them",
+      entry("trade.executed", "user:alice", { ...trade, shares: "57.999895" }),
+      "alice bought 58 Yes of 'Will it rain?' for $33.33",
+    ],
     [
       "a sale that an operator placed",
       entry("trade.executed", "admin:ops", { ...trade, side: "no", action: "sell", amount: "5", shares: "0.000012" }),
@@ -123,7 +128,7 @@ describe("the sentence of an audit entry", () => {
   });
 
   test("names the market by its id where its question is not known", () => {
-    expect(sentenceOf(bought)).toBe("alice bought 80.69 Yes of market mkt_1 for $33.33");
+    expect(sentenceOf(bought)).toBe("alice bought 80.7 Yes of market mkt_1 for $33.33");
   });
 
   test.each(AUDIT_TYPES)("of %s is its actor and type when a tampered payload lacks its fields", (type) => {
@@ -139,9 +144,9 @@ describe("the sentence of an audit entry", () => {
   test("is shortened in its question where it then fits, and is whole where too little of the question would be left", () => {
     const question = "Will the central bank lower its rate in December?";
     const shown = fittedSentence(bought, question, 62);
-    expect(shown).toBe("alice bought 80.69 Yes of 'Will the central bank…' for $33.33");
+    expect(shown).toBe("alice bought 80.7 Yes of 'Will the central bank l…' for $33.33");
     expect(shown.length).toBeLessThanOrEqual(62);
-    expect(fittedSentence(bought, question, 52)).toBe(`alice bought 80.69 Yes of '${question}' for $33.33`);
-    expect(fittedSentence(bought, "Rain?", 10)).toBe("alice bought 80.69 Yes of 'Rain?' for $33.33");
+    expect(fittedSentence(bought, question, 52)).toBe(`alice bought 80.7 Yes of '${question}' for $33.33`);
+    expect(fittedSentence(bought, "Rain?", 10)).toBe("alice bought 80.7 Yes of 'Rain?' for $33.33");
   });
 });

@@ -160,6 +160,7 @@ export function differencesOf(state: State, market: Market, last: End, next: End
     takenBackUsd: usd(sum(taken.map(({ amount }) => amount))),
     receivablesUsd: usd(sum(taken.map((each) => each.amount - held(each)))),
     paidUsd: usd(sum(paid.map(({ amount }) => amount))),
+    feesUsd: usd(before.fees - after.fees),
     fromTreasuryUsd: usd(kept < 0n ? -kept : 0n),
     toTreasuryUsd: usd(kept > 0n ? kept : 0n),
   };

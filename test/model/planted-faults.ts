@@ -124,8 +124,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: "unrealised results are rounded up",
     file: "src/services/markets/positions.ts",
-    right: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6))) / 1_000_000n;",
-    wrong: "const valueMicro = (sharesMicro * BigInt(Math.round(currentPrice * 1e6)) + 999_999n) / 1_000_000n;",
+    right: "return (sharesMicro * BigInt(Math.round(price * 1e6))) / 1_000_000n;",
+    wrong: "return (sharesMicro * BigInt(Math.round(price * 1e6)) + 999_999n) / 1_000_000n;",
   },
   {
     name: "a refund is taken back once per event",

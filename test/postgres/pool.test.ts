@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect as connectTo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { countRequests } from "../../src/ledger/unchained/request-count.ts";
 import { connect, type ReadSql, type Sql } from "../../src/postgres/connect.ts";
 import { OutcomeUnknown, openPool, type Pool } from "../../src/postgres/pool.ts";
@@ -305,6 +305,17 @@ describe("a snapshot", () => {
     await Promise.all([...held, later]);
     expect(order.at(-1)).toBe("later");
   });
+});
+
+test.each([
+  [false, "5s"],
+  [true, "1min"],
+])("a session that checks the whole log (%s) may compute between two reads for %s", async (analytical, longest) => {
+  const sql = connect(database.connection, { name: "session", max: 1, analytical });
+  onTestFinished(() => sql.end({ timeout: 1 }));
+  expect(await sql`show idle_in_transaction_session_timeout`).toEqual([
+    { idle_in_transaction_session_timeout: longest },
+  ]);
 });
 
 describe("a server that closes each connection before the login", () => {

@@ -66,7 +66,7 @@ async function expectAlike(url: string, headers: Record<string, string> = {}, wi
 }
 
 const gets = Object.entries(operations as Record<string, Operation>).filter(([, { method }]) => method === "GET");
-const VARYING = ["getHealth", "getConfig", "getAuditStatus", "getHedgeExposure"];
+const VARYING = ["getHealth", "getConfig", "getAuditStatus", "getHedgeExposure", "getServer"];
 
 describe.each(gets)("HEAD of %s", (id, operation) => {
   const { path } = requestOf(operation);

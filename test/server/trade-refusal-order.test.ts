@@ -139,9 +139,11 @@ describe("the statement as a table", () => {
     expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="statement.csv"');
     const [header, newest, oldest, end] = (await response.text()).split("\r\n");
-    expect(header).toBe("seq,ts,type,amount,owed,balance,marketId,tradeId,withdrawalId,reference,from,outcome,reason");
-    expect(newest).toMatch(/^\d+,20\d\d-.*Z,wallet\.credited,12\.5,,12\.500001,,,,tx_\d+,,,$/);
-    expect(oldest).toMatch(/,0\.000001,,0\.000001,,,,"'=HYPERLINK\(""http:\/\/evil"",""x""\)",,,$/);
+    expect(header).toBe(
+      "seq,ts,type,amount,owed,balance,marketId,tradeId,withdrawalId,reference,from,outcome,reason,question",
+    );
+    expect(newest).toMatch(/^\d+,20\d\d-.*Z,wallet\.credited,12\.5,,12\.500001,,,,tx_\d+,,,,$/);
+    expect(oldest).toMatch(/,0\.000001,,0\.000001,,,,"'=HYPERLINK\(""http:\/\/evil"",""x""\)",,,,$/);
     expect(end).toBe("");
     const json = await call("/v1/statement?limit=1", { key: PUBLIC_KEY, user: traderId });
     expect(json.headers.get("content-type")).toBe("application/json");

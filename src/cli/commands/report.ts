@@ -194,7 +194,9 @@ export const reportRisk = defineCommand({
   empty: "No market is unsettled.",
   after: ({ markets, maxLiability }, { output }) => {
     if (holdsRowsOnly(output))
-      output.note(`${counted(markets, "unsettled market")} can cost ${usd(maxLiability)} at most.`);
+      output.note(
+        `${counted(markets, "unsettled market")} can cost ${usd(maxLiability)} at most, settled as yes or no.`,
+      );
   },
 });
 

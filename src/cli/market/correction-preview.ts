@@ -41,12 +41,15 @@ export async function readCorrection(
 
 /** Who pays back and gets how much. */
 export function movedFields(sums: CorrectionPreview | WireResult<"correctMarket">): Field[] {
-  const { users, takenBackUsd, receivablesUsd, paidUsd } = sums;
+  const { users, takenBackUsd, receivablesUsd, paidUsd, feesUsd } = sums;
   const owed = receivablesUsd > 0 ? `, ${usd(receivablesUsd)} USD of it owed: wallets do not hold it` : "";
   return [
     ["concerns", counted(users, "user")],
     ["taken back", `${usd(takenBackUsd)} USD${owed}`],
     ["paid", `${usd(paidUsd)} USD, first to what its users owe`],
+    ...(feesUsd === 0
+      ? []
+      : [[feesUsd < 0 ? "from the fees" : "back to the fees", `${usd(Math.abs(feesUsd))} USD`] as const]),
     ...treasuryFields(sums, { why: "which the new outcome pays more", rest: "which the new outcome pays less" }),
   ];
 }

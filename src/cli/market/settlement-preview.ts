@@ -76,7 +76,7 @@ function voidFields(preview: Preview): Field[] {
 
 const largestField = ({ largest }: Preview): Field => [
   "largest payout",
-  largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}, for one position` : "-",
+  largest ? `${usd(largest.amountUsd)} USD to ${largest.userId}` : "-",
 ];
 
 function houseField({ houseResultUsd }: Preview): Field {

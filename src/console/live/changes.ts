@@ -4,6 +4,8 @@ import { Refused } from "../refused.ts";
 
 const HEAD_MS = 2000;
 const RECONNECT_MS = 3000;
+/** After so long without an answer, the connection counts as lost. */
+export const PATIENCE_MS = 10_000;
 /** A stream without a filter begins with every open market. A view that shows none asks for an id that no market has. */
 const NO_MARKET = "mkt_none";
 const MOST_MARKETS = 100;
@@ -12,11 +14,13 @@ const EVENTS = ["price", "trade", "market", "clarification", "proposal", "resync
 /**
  * Says when the tenant may have changed. Every change is an audit entry, so the newest entry is asked for every two
  * seconds; for the markets on the page, the stream says it sooner. The open stream is also the sign that the server is
- * there.
+ * there. A hidden page has no stream and asks nothing: a browser has six connections to a server, for all its windows.
  */
 export class Changes {
   /** Whether figures may be out of date because the server cannot be reached. */
   isLost = false;
+  /** When it could be reached again, as `performance.now()`. What was read before may be out of date. */
+  foundAtMs = 0;
   readonly #background: Api;
   readonly #listeners = new Set<() => void>();
   #markets = "";
@@ -25,7 +29,7 @@ export class Changes {
   #newest: number | undefined;
   #isStreamLost = false;
   #isHeadLost = false;
-  #isAsking = false;
+  #askedAtMs: number | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
   /** @param background sends requests that do not prolong the session */
@@ -33,7 +37,7 @@ export class Changes {
     this.#background = background;
     this.#timer = setInterval(() => void this.#askHead(), HEAD_MS);
     addEventListener("online", this.#reopen);
-    document.addEventListener("visibilitychange", this.#hurry);
+    document.addEventListener("visibilitychange", this.#look);
     this.watch([]);
     void this.#askHead();
   }
@@ -62,18 +66,23 @@ export class Changes {
     clearTimeout(this.#retry);
     this.#stream?.close();
     removeEventListener("online", this.#reopen);
-    document.removeEventListener("visibilitychange", this.#hurry);
+    document.removeEventListener("visibilitychange", this.#look);
   }
 
   readonly #reopen = (): void => this.#open();
 
-  readonly #hurry = (): void => {
-    if (document.visibilityState === "visible") void this.#askHead();
+  readonly #look = (): void => {
+    this.#open();
+    void this.#askHead();
   };
 
   #open(): void {
     clearTimeout(this.#retry);
     this.#stream?.close();
+    if (document.visibilityState === "hidden") {
+      this.#note({ isStreamLost: true });
+      return;
+    }
     const stream = new EventSource(consolePath(`/api/v1/stream?${new URLSearchParams({ markets: this.#markets })}`));
     this.#stream = stream;
     stream.onopen = () => this.#note({ isStreamLost: false });
@@ -86,8 +95,12 @@ export class Changes {
   }
 
   async #askHead(): Promise<void> {
-    if (this.#isAsking || document.visibilityState === "hidden") return;
-    this.#isAsking = true;
+    if (document.visibilityState === "hidden") return;
+    if (this.#askedAtMs !== undefined) {
+      if (performance.now() - this.#askedAtMs > PATIENCE_MS) this.#note({ isHeadLost: true });
+      return;
+    }
+    this.#askedAtMs = performance.now();
     try {
       const { entries } = await this.#background.listAudit({ limit: 1 });
       const seq = entries[0]?.seq ?? 0;
@@ -98,9 +111,9 @@ export class Changes {
       if (isNew) this.tell();
     } catch (error) {
       // A key without the scope `read` has the stream alone.
-      if (error instanceof Refused && error.code === "UNREACHABLE") this.#note({ isHeadLost: true });
+      this.#note({ isHeadLost: error instanceof Refused && error.code === "UNREACHABLE" });
     } finally {
-      this.#isAsking = false;
+      this.#askedAtMs = undefined;
     }
   }
 
@@ -110,6 +123,7 @@ export class Changes {
     const isLost = isStreamLost || isHeadLost;
     if (isLost === this.isLost) return;
     this.isLost = isLost;
+    if (!isLost) this.foundAtMs = performance.now();
     this.tell();
   }
 }

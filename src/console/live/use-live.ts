@@ -3,6 +3,7 @@ import type { Api } from "../../contract/operations.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
+import { PATIENCE_MS } from "./changes.ts";
 
 /** What a view reads, kept current. */
 export interface Live<Value> {
@@ -14,6 +15,8 @@ export interface Live<Value> {
   refused: Refused | undefined;
   /** Whether the value may be out of date. */
   isStale: boolean;
+  /** Whether no answer comes, to this read or to any. */
+  isLost: boolean;
   /** Reads again now. */
   renew(): void;
 }
@@ -26,6 +29,8 @@ interface Reading<Value> {
   key: string;
   value: Value | undefined;
   readAtMs: number | undefined;
+  /** When the read of the value began, as `performance.now()`. */
+  askedAtMs?: number;
   refused: Refused | undefined;
 }
 
@@ -42,31 +47,42 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
   const latest = useRef(read);
   latest.current = read;
   const renew = useRef((): void => {});
+  const isLate = useRef(false);
   if (reading.current.key !== key) reading.current = { key, value: undefined, readAtMs: undefined, refused: undefined };
 
   useEffect(() => {
     let isOver = false;
     let isReading = false;
     let isWanted = false;
+    let turn = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (by: Api): Promise<void> => {
       isReading = true;
       isWanted = false;
+      turn++;
+      const mine = turn;
       const startMs = performance.now();
       const before = reading.current;
+      const patience = setTimeout(() => {
+        isLate.current ||= !isOver && mine === turn;
+        redraw(undefined);
+      }, PATIENCE_MS);
       try {
         const value = await latest.current(by);
-        if (!isOver) reading.current = { key, value, readAtMs: wallClockMs(), refused: undefined };
+        if (!isOver && mine === turn)
+          reading.current = { key, value, readAtMs: wallClockMs(), askedAtMs: startMs, refused: undefined };
       } catch (error) {
-        if (!isOver)
+        if (!isOver && mine === turn)
           reading.current = { ...before, key, readAtMs: before.readAtMs ?? wallClockMs(), refused: refusedFor(error) };
       }
-      if (isOver) return;
+      clearTimeout(patience);
+      if (isOver || mine !== turn) return;
+      isLate.current = false;
       redraw(undefined);
       const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
       timer = setTimeout(() => {
         isReading = false;
-        if (isWanted) void once(backgroundApi);
+        if (isWanted) again();
       }, pauseMs);
     };
     renew.current = () => {
@@ -78,6 +94,11 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
     const again = (): void => {
       // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
       if (changes.isLost !== wasLost) redraw(undefined);
+      // What was asked before the loss may never be answered.
+      if (wasLost && !changes.isLost) {
+        clearTimeout(timer);
+        isReading = false;
+      }
       wasLost = changes.isLost;
       isWanted = true;
       if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
@@ -86,18 +107,21 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
     const interval = everyMs === undefined ? undefined : setInterval(again, everyMs);
     return () => {
       isOver = true;
+      isLate.current = false;
       clearTimeout(timer);
       clearInterval(interval);
       stop();
     };
   }, [key, api, backgroundApi, changes, everyMs]);
 
-  const { value, readAtMs, refused } = reading.current;
+  const { value, readAtMs, askedAtMs = 0, refused } = reading.current;
+  const isLost = changes.isLost || isLate.current;
   return {
     value,
     readAtMs,
     refused,
-    isStale: value !== undefined && (changes.isLost || refused !== undefined),
+    isStale: value !== undefined && (isLost || refused !== undefined || askedAtMs < changes.foundAtMs),
+    isLost,
     renew: () => renew.current(),
   };
 }

@@ -88,10 +88,9 @@ export function useHeading(name: string) {
 
 /** As of when the figures are. It is not read aloud at every refresh, so it is no live region. */
 function Age<Value>({ live }: { live: Live<Value> }) {
-  const { changes } = useDesk();
   return (
     <p role="status" aria-live="off" class="age">
-      {changes.isLost && <strong>Connection lost. </strong>}
+      {live.isLost && <strong>Connection lost. </strong>}
       As of {live.readAtMs === undefined ? "…" : <Time at={live.readAtMs} isToday />}
     </p>
   );

@@ -50,7 +50,7 @@ function Standing({ of: { version, treasuryUsd, capitalUsd, atRiskUsd, freeze } 
           ["Version", String(version)],
           ["In the treasury", <Usd key="treasury" of={treasuryUsd} />],
           ["Capital", <Usd key="capital" of={capitalUsd} />],
-          ["At risk in markets", <Usd key="risk" of={atRiskUsd} />],
+          ["Liquidity in markets", <Usd key="risk" of={atRiskUsd} />],
           ["Frozen until", freeze.frozenUntil !== null && <Time key="frozen" at={freeze.frozenUntil} />],
           ["Frozen by", freeze.by && <bdi>{freeze.by}</bdi>],
           ["Because", freeze.reason && <bdi>{freeze.reason}</bdi>],

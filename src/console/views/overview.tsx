@@ -93,7 +93,7 @@ function Traders({ of }: { of: WireResult<"getTradersReport">["traders"] }) {
         { title: "Trader", cell: ({ userId }) => <TraderLink id={userId} /> },
         { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
         { title: "Trades", isNumber: true, cell: ({ trades }) => count(trades) },
-        { title: "Result", isNumber: true, cell: ({ totalPnl }) => <Usd of={totalPnl} /> },
+        { title: "Result at current prices", isNumber: true, cell: ({ totalPnl }) => <Usd of={totalPnl} /> },
       ]}
     />
   );

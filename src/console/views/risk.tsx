@@ -45,6 +45,7 @@ export function RiskView() {
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
       {({ report, treasuryUsd }) => (
         <>
+          <p>By settlement as Yes or No. A void may cost more: its dialog says how much.</p>
           <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
           <h2>By symbol</h2>
           <Part of={report.pricedMarkets} drawn={DRAWN} />
@@ -61,7 +62,11 @@ export function RiskView() {
             columns={[
               { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
               { title: "Status", cell: ({ status }) => status },
-              { title: "Most it can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
+              {
+                title: "Most it can cost, Yes or No",
+                isNumber: true,
+                cell: ({ maxLiability }) => <Usd of={maxLiability} />,
+              },
               {
                 title: "Of the treasury",
                 isNumber: true,

@@ -64,7 +64,7 @@ export const AuditPage = z
 export const AuditEntryTold = AuditEntry.extend({
   sentence: z.string().meta({
     description: "The entry in words.",
-    examples: ["alice bought 80.69 Yes of 'Will it rain?' for $33.33"],
+    examples: ["alice bought 80.7 Yes of 'Will it rain?' for $33.33"],
   }),
 }).meta({ id: "AuditEntryTold" });
 

@@ -217,7 +217,7 @@ export const LiveConfiguration = z
     capitalUsd: Usd.describe("The capital moved into the treasury so far."),
     treasuryUsd: Usd.describe("The treasury's balance."),
     atRiskUsd: Usd.describe(
-      "The house's liquidity in unsettled markets, which is the most that the house can lose in them.",
+      "The house's liquidity in unsettled markets, which is the most that settlements as yes or no can cost it; a void may cost more.",
     ),
     keys: z.array(ConfigKey).describe("The keys in force."),
     endedKeys: z.array(ConfigKey).describe("The keys that were revoked or have expired."),

@@ -38,13 +38,13 @@ export const StatementEntry = z
     ),
     balance: Usd.describe("The wallet's balance after this change."),
     marketId: MarketId.optional(),
-    question: Question.optional().describe("Extension: the market's question."),
     tradeId: z.string().optional(),
     withdrawalId: z.string().optional(),
     reference: z.string().optional().describe("The provider's reference."),
     from: Outcome.optional().describe("Extension: of a correction, the outcome until then."),
     outcome: Outcome.optional().describe("Extension: how the market ended, or its outcome after a correction."),
     reason: z.string().optional().describe("Extension: why the market was voided or corrected."),
+    question: Question.optional().describe("Extension: the market's question."),
   })
   .meta({ id: "StatementEntry" });
 

@@ -1,4 +1,5 @@
 import { type OutcomeShape, outcomeName } from "../market/outcome.ts";
+import { decimalFromMicro, microFromDecimal } from "../money.ts";
 import { kycVerdict } from "../policy/kyc-verdict.ts";
 import type { ProposalKind } from "../policy/proposal.ts";
 import { counted, isDirected, isolated } from "../text.ts";
@@ -224,12 +225,10 @@ function money(amount: string | undefined): string {
   return `${sign}$${whole}.${fraction.replace(/0+$/, "").padEnd(2, "0")}`;
 }
 
-/** Shares with two decimals, rounded down; all digits of less than a hundredth of a share. */
+/** Shares with two decimals, rounded as views round them; all digits of less than a hundredth of a share. */
 function rounded(amount: string): string {
-  const [whole = "", fraction = ""] = amount.replace("-", "").split(".");
-  const hundredths = fraction.slice(0, 2).replace(/0+$/, "");
-  if (whole === "0" && hundredths === "") return amount.replace("-", "");
-  return hundredths === "" ? whole : `${whole}.${hundredths}`;
+  const micro = microFromDecimal(amount.replace("-", ""));
+  return decimalFromMicro(micro < 10_000n ? micro : ((micro + 5_000n) / 10_000n) * 10_000n);
 }
 
 function named(side: string): string {

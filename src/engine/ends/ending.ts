@@ -62,6 +62,8 @@ export interface Correction {
   /** The part of it that wallets did not hold: the users owe it. */
   receivablesMicro: bigint;
   paidMicro: bigint;
+  /** What goes back to the house's fees; negative for what they give. */
+  feesMicro: bigint;
   /** What goes to the treasury; negative for what it adds. */
   treasuryMicro: bigint;
 }
@@ -99,7 +101,8 @@ export function correctionOf(
   }
   const fees = [move(FEES, TREASURY, feesBackMicro), move(TREASURY, FEES, -feesBackMicro)];
   const moves = [...taken, ...fees, ...paid].filter(isAboveZero);
-  return { moves, users: changes.size, takenBackMicro, receivablesMicro, paidMicro, treasuryMicro };
+  const sums = { takenBackMicro, receivablesMicro, paidMicro, feesMicro: -feesBackMicro, treasuryMicro };
+  return { moves, users: changes.size, ...sums };
 }
 
 const move = (debit: string, credit: string, amountMicro: bigint): Transfer => ({ debit, credit, amountMicro });

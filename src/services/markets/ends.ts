@@ -1,6 +1,6 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
-import { fromAndTo, paidTo } from "../../domain/market/ends.ts";
+import { changeByUser, fromAndTo } from "../../domain/market/ends.ts";
 import { pricesOf, statusAt } from "../../domain/market/market.ts";
 import type { Outcome } from "../../domain/market/outcome.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
@@ -87,10 +87,10 @@ function correctionView({ id, from, outcome, correctedAt, ...sums }: Agreed<"cor
 }
 
 function correctionSums(sums: Omit<ReturnType<typeof correctionOf>, "moves">) {
-  const { users, takenBackMicro, receivablesMicro, paidMicro } = sums;
+  const { users, takenBackMicro, receivablesMicro, paidMicro, feesMicro } = sums;
   return {
     ...{ users, takenBackUsd: takenBackMicro, receivablesUsd: receivablesMicro, paidUsd: paidMicro },
-    ...treasuryView(sums),
+    ...{ feesUsd: feesMicro, ...treasuryView(sums) },
   };
 }
 
@@ -134,13 +134,11 @@ function termsShown(state: Reader, marketId: string): Result<"previewSettlement"
   return { ...termsOfMarket(rules, { marketId }, state), correctionHours: rules.resolution.correctionHours };
 }
 
-/** The user whose position is paid most, the first by id among equals; null if no user is paid. */
+/** The user who is paid most, both sides together, the first by id among equals; null if no user is paid. */
 function largestPayout({ holders }: Ending, outcome: Outcome): Result<"previewSettlement">["largest"] {
   let largest: Result<"previewSettlement">["largest"] = null;
-  for (const holder of holders) {
-    const amountUsd = paidTo(holder, outcome);
-    if (amountUsd > (largest?.amountUsd ?? 0n)) largest = { userId: holder.traderId, amountUsd };
-  }
+  for (const [userId, amountUsd] of changeByUser(holders, undefined, outcome))
+    if (amountUsd > (largest?.amountUsd ?? 0n)) largest = { userId, amountUsd };
   return largest;
 }
 

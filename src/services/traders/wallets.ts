@@ -38,8 +38,12 @@ export function walletHandlers(context: ServiceContext) {
     getWallet: async (_, caller) => walletView(requireUser(caller).id),
     listStatement: (input, caller) => statement(context, input, requireUser(caller)),
     listUserStatement: async (input) => {
-      await pool.read((sql) => requireTrader(sql, input.id, context.isSealed));
-      return statement(context, input, input);
+      // Together, so that a wrong cursor is refused before an unknown user.
+      const [entries] = await Promise.all([
+        statement(context, input, input),
+        pool.read((sql) => requireTrader(sql, input.id, context.isSealed)),
+      ]);
+      return entries;
     },
     requestWithdrawal: ({ amount }, caller) =>
       submit(

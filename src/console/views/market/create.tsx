@@ -35,7 +35,7 @@ const FIELDS: readonly Field[] = [
     label: "Liquidity in USD",
     kind: "number",
     isOptional: true,
-    hint: "The most that the house can lose. Without it, the tenant's.",
+    hint: "The most that a settlement can cost the house. Without it, the tenant's.",
   },
   { name: "key", label: "Key", kind: "text", isOptional: true, hint: "A name that no other market has." },
 ];
@@ -102,11 +102,11 @@ function Preview({ of: values, onLiquidity }: { of: Values; onLiquidity(usd: num
       <Facts
         of={[
           ["From the treasury", <Usd key="cost" of={liquidityUsd} />],
-          ["Most that the house can lose", <Usd key="most" of={liquidityUsd} />],
+          ["Most that the house can lose, by Yes or No", <Usd key="most" of={liquidityUsd} />],
           ["Left in the treasury", left !== undefined && left >= 0 ? <Usd of={left} /> : ""],
           ["First price", `Yes ${percent(yes)}, No ${percent(no)}`],
-          [`${usd(sample.spentUsd)} on Yes`, boughtWords(sample.yes)],
-          [`${usd(sample.spentUsd)} on No`, boughtWords(sample.no)],
+          [`${usd(sample.spentUsd)} on Yes, before fees`, boughtWords(sample.yes)],
+          [`${usd(sample.spentUsd)} on No, before fees`, boughtWords(sample.no)],
         ]}
       />
       <Chart

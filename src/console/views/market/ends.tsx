@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { roundPrice } from "../../../domain/money.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
 import { counted } from "../../../domain/text.ts";
 import { count, ended, outcomeWords, percent, usd } from "../../format.ts";
@@ -38,7 +39,8 @@ function outcomeFields(label: string, ...more: (readonly [string, string])[]): F
 
 /** The outcome as queries and flags state it, such as `yes=0.4`. */
 function outcomeText({ outcome = "", fraction = "" }: Values): string {
-  return outcome === SPLIT ? `yes=${Number(fraction)}` : outcome;
+  if (outcome !== SPLIT) return outcome;
+  return fraction.trim() === "" ? "" : `yes=${Number(fraction)}`;
 }
 
 /** An outcome as flags state it. */
@@ -165,10 +167,13 @@ function End({ of: shown }: { of: Preview }) {
   );
 }
 
+/** Without the noise of adding numbers of at most six decimals. */
+const sumOf = (...dollars: number[]): number => roundPrice(dollars.reduce((sum, each) => sum + each, 0));
+
 /** What an end pays. */
 export function Payment({ of: shown }: { of: Preview }) {
-  const { status, outcome, price, payouts, totalUsd, houseResultUsd, fromFeesUsd, fromTreasuryUsd } = shown;
-  const { toTreasuryUsd, largest } = shown;
+  const { status, outcome, price, payouts, escrowUsd, totalUsd, houseResultUsd, fromFeesUsd } = shown;
+  const { fromTreasuryUsd, toTreasuryUsd, largest } = shown;
   return (
     <>
       {status === "open" && <p class="warn">The market is still open: it has not reached its closing time.</p>}
@@ -182,8 +187,13 @@ export function Payment({ of: shown }: { of: Preview }) {
           ["Payouts", count(payouts)],
           ["Total", <Usd key="total" of={totalUsd} />],
           ["House result", <Usd key="house" of={houseResultUsd} />],
-          ["From the fees", fromFeesUsd === 0 ? "" : <Usd of={fromFeesUsd} />],
-          ["From the treasury", fromTreasuryUsd === 0 ? "" : <Usd of={fromTreasuryUsd} />],
+          [
+            "House result with the fees given back",
+            fromFeesUsd !== 0 && <Usd of={sumOf(houseResultUsd, -fromFeesUsd)} />,
+          ],
+          ["From the escrow", <Usd key="escrow" of={escrowUsd} />],
+          ["From the fees", fromFeesUsd !== 0 && <Usd of={fromFeesUsd} />],
+          ["From the treasury", fromTreasuryUsd !== 0 && <Usd of={fromTreasuryUsd} />],
           ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
           [
             "Largest payment",
@@ -201,7 +211,8 @@ export function Payment({ of: shown }: { of: Preview }) {
 
 /** What a correction moves. */
 export function Change({ of: shown }: { of: Correction }) {
-  const { from, to, users, takenBackUsd, receivablesUsd, paidUsd, fromTreasuryUsd, toTreasuryUsd, until } = shown;
+  const { from, to, users, takenBackUsd, receivablesUsd, paidUsd, feesUsd, until } = shown;
+  const { fromTreasuryUsd, toTreasuryUsd } = shown;
   return (
     <Facts
       of={[
@@ -211,8 +222,13 @@ export function Change({ of: shown }: { of: Correction }) {
         ["Taken back", <Usd key="back" of={takenBackUsd} />],
         ["Owed afterwards", <Usd key="owed" of={receivablesUsd} />],
         ["Paid", <Usd key="paid" of={paidUsd} />],
+        [feesUsd < 0 ? "From the fees" : "Back to the fees", feesUsd !== 0 && <Usd of={Math.abs(feesUsd)} />],
         ["From the treasury", <Usd key="from" of={fromTreasuryUsd} />],
         ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
+        [
+          "House result changes by, fees included",
+          <Usd key="house" of={sumOf(toTreasuryUsd, -fromTreasuryUsd, feesUsd)} />,
+        ],
         ["Possible until", <Time key="until" at={until} />],
       ]}
     />

@@ -66,7 +66,7 @@ export function Why({ path, query }: { path: string; query: URLSearchParams }) {
           />
         </section>
       )}
-      <Terminal line={pmctl(tenant, "why", id === "" ? "<request-id>" : id)} />
+      {id !== "" && <Terminal line={pmctl(tenant, "why", id)} />}
     </>
   );
 }

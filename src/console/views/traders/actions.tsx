@@ -3,6 +3,7 @@ import type { Terms } from "../../../domain/policy/approvals.ts";
 import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
+import { useLive } from "../../live/use-live.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Usd } from "../../parts/usd.tsx";
@@ -52,6 +53,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
             <Usd of={toMicro(shown.balanceUsd + Number(amount))} />. The money comes from outside the ledger, and the
             log names you and the reason.
           </p>
+          <CreditLimit amount={Number(amount)} />
           <Money of={shown} />
         </>
       ) : (
@@ -96,6 +98,15 @@ type StateChange = "restrictUser" | "releaseUser";
 
 /** Without the noise of adding two numbers of at most six decimals. */
 const toMicro = (dollars: number): number => Math.round(dollars * 1e6) / 1e6;
+
+/** Says beforehand that the policy refuses a credit. */
+function CreditLimit({ amount }: { amount: number }) {
+  const { value: policy } = useLive((api) => api.getPolicy({}), "");
+  if (policy === undefined || amount <= policy.maxCreditUsd) return null;
+  return (
+    <p class="bad">It will be refused: a credit is at most {exactUsd(policy.maxCreditUsd)} (policy.maxCreditUsd).</p>
+  );
+}
 
 /** A trader's money, as dialogs show it. */
 export function Money({ of }: { of: User }) {

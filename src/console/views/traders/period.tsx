@@ -25,8 +25,9 @@ export function PeriodResult({ id }: { id: string }) {
                 ["Markets", count(own.markets)],
                 ["Won", own.winRate === null ? "—" : percent(own.winRate)],
                 ["Realised", <Usd key="realised" of={own.realizedPnl} />],
-                ["Unrealised, if sold now", <Usd key="sell" of={own.sellPnl} />],
-                ["In all", <Usd key="all" of={own.totalPnl} />],
+                ["Unrealised, at current prices", <Usd key="unrealised" of={own.unrealizedPnl} />],
+                ["In all, at current prices", <Usd key="all" of={own.totalPnl} />],
+                ["Unrealised, if sold now instead", <Usd key="sell" of={own.sellPnl} />],
               ]}
             />
           ) : (

@@ -93,6 +93,7 @@ const correction = {
   takenBackUsd: Usd.describe("What users with less give back in all."),
   receivablesUsd: Usd.describe("The part of it that their wallets lack, so that they owe it."),
   paidUsd: Usd.describe("What users with more are paid in all; it first repays what they owe."),
+  feesUsd: Usd.describe("Extension: what goes back to the house's fees; below 0 for what they give."),
   ...treasury,
 };
 export const CorrectionPreview = z
@@ -146,7 +147,10 @@ export const SettlementPreview = z
       "The house's result, which is what the treasury gets less the liquidity: its gain, or its loss as a negative number. The fees of trades are not in it.",
     ),
     terms,
-    largest: z.object({ userId: UserId, amountUsd: Usd }).nullable().describe("The account that would be paid most."),
+    largest: z
+      .object({ userId: UserId, amountUsd: Usd })
+      .nullable()
+      .describe("The account that would be paid most, both sides together."),
   })
   .meta({ id: "SettlementPreview" });
 

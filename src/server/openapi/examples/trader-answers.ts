@@ -60,6 +60,7 @@ const corrected = {
   takenBackUsd: SHARES,
   receivablesUsd: 0,
   paidUsd: 0,
+  feesUsd: 0,
   fromTreasuryUsd: 0,
   toTreasuryUsd: SHARES,
 };
