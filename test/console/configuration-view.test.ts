@@ -87,8 +87,78 @@ test("a dialog whose figures are outdated changes nothing, and a freeze stops ro
   await close();
 });
 
+test("Change sets one limit after showing its effect, bound to the value shown; only a key with config may", async () => {
+  const { page, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
+  const field = rowOf(page, "policy.maxTradeUsd");
+  const change = page.getByRole("table", { name: "Fields" }).getByRole("button", { name: "Change" });
+  await field.waitFor();
+  // The yes-or-no fields and the numbers, without lists, tiers, the address and what is no policy.
+  expect(await change.count()).toBe(6);
+  const button = field.getByRole("button", { name: "Change" });
+  const notice = await act(page, button, "Larger trades", async (dialog) => {
+    await dialog.getByLabel("New value").fill("260");
+    const changes = dialog.getByRole("table", { name: "Changes" }).locator("[data-id]");
+    await changes.getByText("LOOSENS").waitFor();
+    expect(await changes.allTextContents()).toEqual(["policy.maxTradeUsd200260LOOSENS"]);
+    await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
+    await dialog.getByText("pmctl policy set maxTradeUsd=260 --accept-loosening").waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+  expect(notice).toMatch(/^policy\.maxTradeUsd is 260\. Entry \d+$/);
+  await field.getByText("Larger trades").waitFor();
+  expect(await button.evaluate((it) => it.matches(":focus"))).toBe(true);
+  // A row that differed from the file, and one that did not.
+  for (const [name, live, stale, wanted] of [
+    ["maxTradeUsd", "260", "270", "280"],
+    ["feeBps", "100", "120", "130"],
+  ] as const) {
+    const row = rowOf(page, `policy.${name}`);
+    const result = await act(page, row.getByRole("button", { name: "Change" }), "Slowly", async (dialog) => {
+      await dialog.getByLabel("New value").fill(wanted);
+      await dialog.getByText(`policy.${name}${live}${wanted}`).waitFor();
+      await dialog.getByRole("textbox", { name: "Reason" }).fill("Slowly");
+      const set = `${name}=${stale}`;
+      await done("policy", "set", "-t", "acme", set, "--reason", "Meanwhile", "--yes", "--accept-loosening");
+      await expect.poll(() => row.locator("td").nth(2).textContent()).toBe(stale);
+      expect(await dialog.evaluate((it) => it.matches(":modal"))).toBe(true);
+      await dialog.getByRole("button", { name: "Confirm" }).click();
+      await dialog.getByRole("alert").getByText("check them and confirm again").waitFor();
+      await dialog.getByText(`policy.${name}${stale}${wanted}`).waitFor();
+    });
+    expect(result).toContain(`policy.${name} is ${wanted}.`);
+  }
+  const kyc = rowOf(page, "policy.kycReview").getByRole("button", { name: "Change" });
+  await act(page, kyc, "By hand", (dialog) => dialog.getByLabel("No", { exact: true }).check());
+  expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({
+    ...{ maxTradeUsd: 280, feeBps: 130, kycReview: false },
+  });
+  expect(troubles(complaints).filter((each) => !each.includes("status of 400"))).toEqual([]);
+  await close();
+
+  const made = await done(
+    "key",
+    "create",
+    "reader",
+    "--type",
+    "admin",
+    "-t",
+    "acme",
+    "--scopes",
+    "config:read",
+    "--yes",
+    "-o",
+    "json",
+  );
+  const reader = await openConsole({ server }, { path: "/configuration", key: JSON.parse(made).key });
+  const barred = rowOf(reader.page, "policy.feeBps").getByRole("button", { name: "Change" });
+  await barred.waitFor();
+  expect(await barred.isDisabled()).toBe(true);
+  expect(await barred.getAttribute("title")).toBe("Your key lacks the scope config.");
+  await reader.close();
+});
+
 test("where several actors must agree, the first one's rollback agrees, and another's goes back", async () => {
-  await operator.edit("acme", (text) => `${text}\napprovals: { apply: { approvals: 2 } }\n`);
+  await operator.edit("acme", (text) => `${text}\napprovals: { apply: { approvals: 2 }, loosen: { approvals: 2 } }\n`);
   await done("apply", "acme", "--yes", "--on-drift", "overwrite", "--accept-loosening");
   const { page, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
   const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
@@ -102,6 +172,12 @@ test("where several actors must agree, the first one's rollback agrees, and anot
     await dialog.getByText(`pmctl rollback --to ${seq} --approve`).waitFor();
   });
   expect(notice).toContain("Another actor must, too.");
+  const change = rowOf(page, "policy.maxTradeUsd").getByRole("button", { name: "Change" });
+  const proposed = await act(page, change, "More", async (dialog) => {
+    await dialog.getByLabel("New value").fill("900");
+    await dialog.getByText("Becomes a proposal: 2 actors must agree before it holds.").waitFor();
+  });
+  expect(proposed).toMatch(/^Proposed as prp_\w+: another person must approve the change of policy\.maxTradeUsd\./);
   expect(JSON.parse(await done(...back, "--via", "db", "-o", "json"))).toMatchObject([{ changed: true }]);
   expect(troubles(complaints)).toEqual([]);
   await close();

@@ -76,6 +76,33 @@ test("pending withdrawals are approved and rejected in their rows, with the audi
   await close();
 });
 
+test("rows keep their places while the pointer or the focus is at them; what is gone says so, and goes when they leave", async () => {
+  const calm = await serveTenant({ console: CONSOLE });
+  await calm.deposit("usr_cat", 100);
+  const cat = localApi(calm.services.handlers, { actor: "user:usr_cat", user: { id: "usr_cat" } });
+  const second = localApi(calm.services.handlers, { actor: "admin:second" });
+  const ask = async () => (await cat.requestWithdrawal({ amount: 10 })).withdrawalId;
+  const [older, newer] = [await ask(), await ask()];
+  const { page, complaints, close } = await openConsole(calm, { path: "/funds" });
+  const approve = (id: string) => rowOf(page, id).getByRole("button", { name: "Approve" });
+  await approve(newer).hover();
+  const third = await ask();
+  await expect.poll(() => present(page), { timeout: 3000 }).toEqual([newer, older, third]);
+  await second.rejectWithdrawal({ id: newer });
+  await expect.poll(() => rowOf(page, newer).getAttribute("data-stale"), { timeout: 3000 }).toBe("true");
+  expect(await approve(newer).isDisabled()).toBe(true);
+  expect(await present(page)).toEqual([newer, older, third]);
+  await approve(older).focus();
+  await page.getByRole("heading", { level: 1 }).hover();
+  await second.rejectWithdrawal({ id: older });
+  await expect.poll(() => rowOf(page, older).getAttribute("data-stale"), { timeout: 3000 }).toBe("true");
+  expect(await approve(older).evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
+  await page.getByRole("link", { name: "Funds" }).focus();
+  await expect.poll(() => present(page)).toEqual([third]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
 test("deposits, debits and the sums by provider are those of the API; a file is made whose cells no spreadsheet runs", async () => {
   const { page, complaints, close } = await openConsole(tenant, { path: "/funds" });
   const deposits = page.getByRole("region", { name: "Deposits", exact: true });
@@ -144,6 +171,9 @@ test("where another person must agree, an approval proposes, and the row decides
   await localApi(governed.services.handlers, { actor: "admin:second" }).approveProposal({
     id: proposal?.proposalId ?? "",
   });
+  await page.locator(`[data-id="${withdrawalId}"][data-stale]`).waitFor();
+  await page.getByRole("heading", { level: 1 }).hover();
+  await page.getByRole("link", { name: "Funds" }).focus();
   await page.getByText("No withdrawal waits for a decision").waitFor();
   await localApi(governed.services.handlers, { actor: "admin:second" }).creditWallet({
     ...{ id: "usr_cat", amount: 15, reason: "Prize" },

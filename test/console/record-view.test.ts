@@ -45,6 +45,18 @@ test("the log is filtered in the address, shows new entries by itself, and leads
   await close();
 });
 
+test("new entries above do not push what a person reads, who scrolled down", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/record", viewport: { width: 1000, height: 300 } });
+  const [newest, , , read] = (await operator().listAudit({})).entries.map(({ seq }) => rowOf(page, String(seq)));
+  const placeOf = () => read?.evaluate((row) => Math.round(row.getBoundingClientRect().top));
+  await read?.evaluate((row) => row.scrollIntoView());
+  const place = await placeOf();
+  await tenant.deposit("usr_1", 1);
+  await expect.poll(() => newest?.evaluate((row) => row.previousElementSibling !== null)).toBe(true);
+  await expect.poll(placeOf).toBe(place);
+  await close();
+});
+
 test("an entry tells its payload and its place in the chain; what strangers wrote is only text", async () => {
   const [voided] = (await operator().listAudit({ type: "market.voided" })).entries;
   const seq = voided?.seq ?? 0;

@@ -93,11 +93,12 @@ test("who approves looser limits sees each of them, and what that means for trad
   await close();
 });
 
-test("Today shows an old backup and a certificate that ends, as the server knows them, and leads to System", async () => {
+test("Today shows an old backup, a certificate and a key that end, and leads to System", async () => {
   const { serving } = tenant.services;
   const [day, now] = [86_400_000, Date.now()];
   serving.lastBackupAt = async () => now - 8 * day;
   serving.certificates = () => [{ section: "server.tls", expiresAt: now + day }];
+  await other().createKey({ name: "partner", type: "public", expiresAt: new Date(now + day).toISOString() });
   const { page, complaints, close } = await openConsole(tenant);
   const backup = page.locator('[data-kind="backup"]');
   await backup.getByText("The last backup is more than a week old").waitFor();
@@ -105,6 +106,8 @@ test("Today shows an old backup and a certificate that ends, as the server knows
   expect(await certificate.getAttribute("data-kind")).toBe("certificate");
   expect(await certificate.textContent()).toContain("Urgent");
   expect(await backup.locator("code").textContent()).toBe("pmctl db backup -t acme");
+  const expiring = rowOf(page, "partner").getByRole("link");
+  expect(await expiring.getAttribute("href")).toBe(await certificate.getByRole("link").getAttribute("href"));
   await certificate.getByRole("link").click();
   await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
   expect(troubles(complaints)).toEqual([]);

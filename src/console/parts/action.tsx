@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
 import { isProposal } from "../../domain/policy/proposal.ts";
@@ -8,6 +8,7 @@ import { Refused } from "../refused.ts";
 import { mayUse } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
+import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
 
 /** A change that a person confirms after seeing what it would do. */
@@ -41,7 +42,8 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
   const [isOpen, setOpen] = useState(false);
   const why = useId();
   const button = useRef<HTMLButtonElement>(null);
-  const reason = mayUse(session, of.scope) ? of.unfit : `Your key lacks the scope ${of.scope}.`;
+  const unfit = useContext(RowContext).isGone ? "It no longer waits here: leave the rows to see what does." : of.unfit;
+  const reason = mayUse(session, of.scope) ? unfit : `Your key lacks the scope ${of.scope}.`;
   return (
     <>
       <button
@@ -78,6 +80,7 @@ function nextStep(code: string): string | undefined {
 function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): void }) {
   const desk = useDesk();
   const { session, tell } = desk;
+  const { letGo } = useContext(RowContext);
   const [values, setValues] = useState<Values>({});
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
@@ -110,6 +113,8 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       tell({ text: of.done(result), seq, isProposed: isProposal(Object(result)) && status === "pending" });
       desk.changes.tell();
       onClose();
+      // Once the button has the focus back.
+      setTimeout(letGo);
     } catch (error) {
       const code = error instanceof Refused ? error.code : "";
       if (OUTDATED.includes(code)) renew();

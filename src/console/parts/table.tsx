@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useReducer, useRef, useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { type Drawn, keptOrder } from "./kept-order.ts";
+import { RowContext } from "./row.ts";
 
 /** More rows at once would make the page slow to draw. */
 const STEP = 200;
@@ -35,8 +37,9 @@ export function Table<Row>({
   kind?(row: Row): string;
 }) {
   const [most, setMost] = useState(STEP);
-  if (rows.length === 0) return <p class="empty">{empty}</p>;
-  const more = rows.length - most;
+  const { body, drawn, letGo, atRows } = useCalmRows(rows, id, most);
+  if (drawn.length === 0) return <p class="empty">{empty}</p>;
+  const more = drawn.length - most;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard */}
@@ -51,15 +54,17 @@ export function Table<Row>({
               ))}
             </tr>
           </thead>
-          <tbody>
-            {rows.slice(0, most).map((row) => (
-              <tr key={id(row)} data-id={id(row)} data-kind={kind?.(row)}>
-                {columns.map(({ title, cell, isNumber }) => (
-                  <td key={title} class={isNumber ? "number" : undefined}>
-                    {cell(row)}
-                  </td>
-                ))}
-              </tr>
+          <tbody ref={body} {...atRows}>
+            {drawn.slice(0, most).map(({ row, isGone }) => (
+              <RowContext.Provider key={id(row)} value={{ isGone, letGo }}>
+                <tr data-id={id(row)} data-kind={kind?.(row)} data-stale={isGone ? "true" : undefined}>
+                  {columns.map(({ title, cell, isNumber }) => (
+                    <td key={title} class={isNumber ? "number" : undefined}>
+                      {cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              </RowContext.Provider>
             ))}
           </tbody>
         </table>
@@ -73,4 +78,29 @@ export function Table<Row>({
       )}
     </>
   );
+}
+
+/** Rows keep their places while the pointer or the focus is in them: what a person reads or is about to press stays there. */
+function useCalmRows<Row>(rows: readonly Row[], id: (row: Row) => string, most: number) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const drawn = useRef<readonly Drawn<Row>[]>([]);
+  const isAtRows = useRef(false);
+  const [, redraw] = useReducer((turn: number) => turn + 1, 0);
+  const place = body.current;
+  const isHeld = isAtRows.current && place && (place.matches(":hover") || place.contains(document.activeElement));
+  drawn.current = isHeld ? keptOrder(drawn.current, rows, id, most) : rows.map((row) => ({ row, isGone: false }));
+  const come = (): void => {
+    isAtRows.current = true;
+  };
+  const look = (): void => void setTimeout(() => redraw(undefined));
+  const letGo = (): void => {
+    isAtRows.current = false;
+    look();
+  };
+  return {
+    body,
+    drawn: drawn.current,
+    letGo,
+    atRows: { onPointerMove: come, onFocusIn: come, onPointerLeave: look, onFocusOut: look },
+  };
 }

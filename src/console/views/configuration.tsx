@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
@@ -10,6 +11,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { pmctl } from "../terminal-line.ts";
 import { Applies } from "./configuration/applies.tsx";
+import { ChangeAction } from "./configuration/change.tsx";
 import { comparedFields } from "./configuration/compared.ts";
 import { FreezeActions } from "./configuration/freeze.tsx";
 import { Value } from "./configuration/value.tsx";
@@ -62,10 +64,13 @@ function Standing({ of: { version, treasuryUsd, capitalUsd, atRiskUsd, freeze } 
 }
 
 function Fields({ of }: { of: WireResult<"getConfig"> }) {
+  const rows = comparedFields(of);
+  // A row that moved would take the focus, or an open dialog, from the person.
+  const [order] = useState(() => rows.map(({ field }) => field));
   return (
     <Table
       name="Fields"
-      rows={comparedFields(of)}
+      rows={rows.sort((one, other) => order.indexOf(one.field) - order.indexOf(other.field))}
       id={({ field }) => field}
       kind={({ differs }) => (differs ? "differs" : "same")}
       empty="Nothing was applied yet. Run pmctl apply in the directory of the tenant's files."
@@ -87,6 +92,7 @@ function Fields({ of }: { of: WireResult<"getConfig"> }) {
             ),
         },
         { title: "Until", cell: ({ until }) => until && <Time at={until} /> },
+        { title: "Decide", cell: (each) => <ChangeAction of={each} /> },
       ]}
     />
   );

@@ -183,7 +183,6 @@ function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">, proposals: readon
       return market ? addressOf(`/markets/${encodeURIComponent(market)}`) : addressOf("/");
     case "drift":
     case "override":
-    case "key":
     case "freeze":
       return addressOf("/configuration");
     default:

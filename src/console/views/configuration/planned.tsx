@@ -31,8 +31,15 @@ export async function readProposed(
 ): Promise<Planned | undefined> {
   if (kind !== "loosen") return undefined;
   const { operation: _, policyTtlMs: __, ...stated } = request;
-  const patch = stated as PolicyPatch;
-  const { policy, kycRequired } = await api.getConfig({});
+  return readPlanned(api, stated as PolicyPatch, await api.getConfig({}));
+}
+
+/** What a change of the policy would do. */
+export async function readPlanned(
+  api: Api,
+  patch: PolicyPatch,
+  { policy, kycRequired }: Pick<WireResult<"getConfig">, "policy" | "kycRequired">,
+): Promise<Planned> {
   const after = mergePolicy(policy, patch);
   const items = statedFields(patch, after).flatMap(([field, desired]) => {
     const live = policyValue(policy, field) as Json;
