@@ -18,7 +18,7 @@ import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
 import { Decisions } from "./decisions.tsx";
-import type { Proposal } from "./proposed.tsx";
+import type { Proposal } from "./proposals/proposed.tsx";
 
 const WITHIN_MS = 14 * DAY_MS;
 

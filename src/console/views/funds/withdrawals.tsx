@@ -10,8 +10,8 @@ import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
 import { Decisions } from "../decisions.tsx";
-import type { Proposal } from "../proposed.tsx";
-import { Proposes, termsOfMoney } from "../proposes.tsx";
+import type { Proposal } from "../proposals/proposed.tsx";
+import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 import { Money } from "../traders/actions.tsx";
 
 export type Withdrawal = WireResult<"listWithdrawals">["items"][number];

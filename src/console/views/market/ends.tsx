@@ -10,7 +10,7 @@ import { TraderLink } from "../../parts/links.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
-import { Proposes } from "../proposes.tsx";
+import { Proposes } from "../proposals/proposes.tsx";
 import type { Market } from "./words.tsx";
 
 type Preview = WireResult<"previewSettlement">;

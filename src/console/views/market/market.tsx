@@ -6,7 +6,7 @@ import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
 import { pmctl } from "../../terminal-line.ts";
 import { Decisions } from "../decisions.tsx";
-import { type Proposal, Standing } from "../proposed.tsx";
+import { type Proposal, Standing } from "../proposals/proposed.tsx";
 import { MarketActions } from "./actions.tsx";
 import { MarketFacts } from "./facts.tsx";
 import { Depth, Liability, Price } from "./figures.tsx";

@@ -8,7 +8,7 @@ import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl, pmctlAbout } from "../../terminal-line.ts";
-import { Proposes, termsOfMoney } from "../proposes.tsx";
+import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 
 type User = WireResult<"getUser">;
 

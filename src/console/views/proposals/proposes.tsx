@@ -1,7 +1,7 @@
-import { waitsFor } from "../../client/end-terms.ts";
-import type { Api } from "../../contract/operations.ts";
-import { type ApprovalRules, rulesIn, type Terms } from "../../domain/policy/approvals.ts";
-import { Refused } from "../refused.ts";
+import { waitsFor } from "../../../client/end-terms.ts";
+import type { Api } from "../../../contract/operations.ts";
+import { type ApprovalRules, rulesIn, type Terms } from "../../../domain/policy/approvals.ts";
+import { Refused } from "../../refused.ts";
 
 /** What a payment waits for by the rules in force; null where the key may not read them. */
 export async function termsOfMoney(api: Api, kind: "withdraw" | "credit", amount: number): Promise<Terms | null> {
