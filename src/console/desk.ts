@@ -1,4 +1,4 @@
-import { createContext } from "preact";
+import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Api } from "../contract/operations.ts";
 import { invariant } from "../domain/fault.ts";
@@ -32,6 +32,8 @@ export interface Desk {
   changes: Changes;
   /** Shows a notice above the view. */
   tell(notice: Notice): void;
+  /** Shows a dialog beside the view, so that it stays when the view is drawn without what it was opened from. */
+  ask(dialog: ComponentChildren): void;
 }
 
 export const DeskContext = createContext<Desk | undefined>(undefined);

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type ApiOptions, consoleApi } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
@@ -11,10 +12,13 @@ import { VIEWS, viewAt } from "./views.ts";
 /** The page of someone who is signed in: the navigation, and one view. */
 export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
   const [notice, setNotice] = useState<Notice>();
+  const asked = useRef<Desk["ask"]>(() => {});
   const desk = useMemo((): Desk => {
     const apiFor = (options: ApiOptions) => consoleApi(session, onEnd, options);
     const backgroundApi = apiFor({ isBackground: true });
-    return { session, api: apiFor({}), backgroundApi, apiFor, changes: new Changes(backgroundApi), tell: setNotice };
+    const changes = new Changes(backgroundApi);
+    const ask: Desk["ask"] = (dialog) => asked.current(dialog);
+    return { session, api: apiFor({}), backgroundApi, apiFor, changes, tell: setNotice, ask };
   }, [session]);
   useEffect(() => () => desk.changes.end(), [desk]);
   useEffect(() => {
@@ -69,8 +73,16 @@ export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
         </p>
         {View ? <View key={path} query={query} id={found.id} /> : <NotFound />}
       </main>
+      <Asked by={asked} />
     </DeskContext.Provider>
   );
+}
+
+/** The dialog that a view asks for. */
+function Asked({ by }: { by: { current: Desk["ask"] } }) {
+  const [dialog, setDialog] = useState<ComponentChildren>();
+  by.current = setDialog;
+  return <>{dialog}</>;
 }
 
 /** Calls after each move to another path, but not for the first one, where the browser starts at the top itself. */

@@ -1,13 +1,16 @@
 import type { ComponentChildren } from "preact";
-import { useContext, useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { Api } from "../../contract/operations.ts";
+import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Api, WireInput } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
 import { isProposal } from "../../domain/policy/proposal.ts";
+import { isPassing } from "../api.ts";
 import { type Desk, useDesk } from "../desk.ts";
+import { useLive } from "../live/use-live.ts";
 import { Refused } from "../refused.ts";
 import { mayUse } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
+import { EntryLink } from "./links.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
 
@@ -34,15 +37,36 @@ export interface ActionOf<Shown> {
   done(result: unknown): string;
   /** Why it is not possible now, such as "The market is settled". */
   unfit?: string | undefined;
+  /** Finds the entries about the thing, so that an open dialog can say who changed it. */
+  about?: Pick<WireInput<"listAudit">, "marketId" | "userId" | "q">;
 }
 
 /** The button of an action, disabled with the reason where it is not allowed, and its dialog. */
 export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
-  const { session } = useDesk();
+  const { session, ask } = useDesk();
   const [isOpen, setOpen] = useState(false);
+  const { isGone, letGo } = useContext(RowContext);
+  const latest = useRef({ of, path: "" });
+  latest.current.of = of;
+  const close = (): void => {
+    latest.current.path = "";
+    setOpen(false);
+    ask(undefined);
+  };
+  useLayoutEffect(() => {
+    if (isOpen) ask(<ActionDialog of={of} isGone={isGone} letGo={letGo} onClose={close} />);
+  });
+  useLayoutEffect(() => {
+    return () => {
+      const { of: last, path } = latest.current;
+      // The dialog outlives its row: what was typed stays, and it says what happened. Only another page closes it.
+      if (path !== "")
+        ask(path === location.pathname && <ActionDialog of={last} isGone letGo={letGo} onClose={close} />);
+    };
+  }, []);
   const why = useId();
   const button = useRef<HTMLButtonElement>(null);
-  const unfit = useContext(RowContext).isGone ? "It no longer waits here: leave the rows to see what does." : of.unfit;
+  const unfit = isGone ? "It no longer waits here: leave the rows to see what does." : of.unfit;
   const reason = mayUse(session, of.scope) ? unfit : `Your key lacks the scope ${of.scope}.`;
   return (
     <>
@@ -54,7 +78,11 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
         aria-disabled={reason !== undefined ? true : undefined}
         aria-describedby={reason && why}
         title={reason}
-        onClick={() => reason === undefined && setOpen(true)}
+        onClick={() => {
+          if (reason !== undefined) return;
+          latest.current.path = location.pathname;
+          setOpen(true);
+        }}
       >
         {of.label}
       </button>
@@ -63,7 +91,6 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
           {reason}
         </span>
       )}
-      {isOpen && <ActionDialog of={of} onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -77,26 +104,43 @@ function nextStep(code: string): string | undefined {
   return code === "UNREACHABLE" ? "The change may have been made. Confirm again here: it is made once." : undefined;
 }
 
-function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): void }) {
+interface DialogProps<Shown> {
+  of: ActionOf<Shown>;
+  /** Whether what it was opened from is no longer listed. */
+  isGone: boolean;
+  letGo(): void;
+  onClose(): void;
+}
+
+function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>) {
   const desk = useDesk();
   const { session, tell } = desk;
-  const { letGo } = useContext(RowContext);
   const [values, setValues] = useState<Values>({});
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
-  const isGone = useRef(false);
+  /** After a lost answer everything stays as it was sent, so that another attempt is the same change. */
+  const [mayBeMade, setMayBeMade] = useState(false);
+  const isClosed = useRef(false);
   useEffect(() => {
     return () => {
-      isGone.current = true;
+      isClosed.current = true;
     };
   }, []);
   const fields = of.fields ?? [];
   const isGiven = isComplete(fields, values);
-  const { shown, tag, isReading, failure, renew } = usePreview(desk, of, values, isGiven);
+  const preview = usePreview(desk, of, values, isGiven);
+  const steady = useRef(preview);
+  if (!isSending && !mayBeMade) steady.current = preview;
+  const { key, shown, tag, isReading, isStale, failure } = steady.current;
+  const { renew } = preview;
+  const explained = useRef<HTMLDivElement>(null);
+  const changed = useChanged(explained, shown === undefined ? "" : key);
+  const over = isSending ? undefined : (of.unfit ?? (isGone ? "It is no longer listed: it was decided." : undefined));
   // One key for one change: another attempt at the same change gets the first one's answer.
-  const idempotencyKey = useMemo(() => crypto.randomUUID(), [JSON.stringify(values), reason, shown]);
-  const isReady = isGiven && reason.trim() !== "" && !isSending && !isReading && failure === undefined;
+  const idempotencyKey = useMemo(() => crypto.randomUUID(), [JSON.stringify([values, shown]), reason]);
+  const isReady =
+    isGiven && reason.trim() !== "" && !isSending && !isReading && failure === undefined && (!over || mayBeMade);
 
   const confirm = async (): Promise<void> => {
     setSending(true);
@@ -119,8 +163,8 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       const code = error instanceof Refused ? error.code : "";
       if (OUTDATED.includes(code)) renew();
       const text = error instanceof Error ? error.message : "Unexpected failure";
-      // A row that another person's change took away has taken its dialog along.
-      if (isGone.current) tell({ text: `Not done: ${text}.` });
+      setMayBeMade(code === "UNREACHABLE");
+      if (isClosed.current) tell({ text: `Not done: ${text}.` });
       setProblem([text, nextStep(code)].filter(Boolean).join(". "));
     } finally {
       setSending(false);
@@ -132,11 +176,24 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          if (isReady) void confirm();
+          if (isReady && changed !== "now") void confirm();
         }}
       >
-        <Fields of={fields} values={values} onChange={setValues} />
-        <div class="explained" aria-live="polite" aria-busy={isReading}>
+        <Fields
+          of={fields}
+          values={values}
+          onChange={(next) => {
+            setMayBeMade(false);
+            setValues(next);
+          }}
+        />
+        <div
+          ref={explained}
+          class="explained"
+          aria-live="polite"
+          aria-busy={isReading}
+          data-stale={isStale ? "true" : undefined}
+        >
           {failure === undefined ? of.explain(shown, values) : <p class="problem">{failure}</p>}
         </div>
         <label class="field">
@@ -157,56 +214,89 @@ function ActionDialog<Shown>({ of, onClose }: { of: ActionOf<Shown>; onClose(): 
           </p>
         )}
         <p class="ways">
-          <button type="submit" class="main" disabled={!isReady}>
+          <button type="submit" class="main" disabled={!isReady} aria-disabled={changed === "now" ? true : undefined}>
             Confirm
           </button>
           <button type="button" onClick={onClose}>
             Cancel
           </button>
         </p>
+        <p role="status" class="soft told">
+          {over ?? (changed && "The figures changed: check them before you confirm.")}
+          {(over || failure) && of.about && <Newest about={of.about} />}
+        </p>
       </form>
     </Dialog>
   );
 }
 
+/** Who changed it last. */
+function Newest({ about }: { about: NonNullable<ActionOf<unknown>["about"]> }) {
+  const { value } = useLive((api) => api.listAudit({ ...about, limit: 1 }), JSON.stringify(about));
+  const entry = value?.entries[0];
+  if (!entry) return null;
+  return (
+    <>
+      {" "}
+      Last changed by <bdi>{entry.actor}</bdi>: {entry.type}, <EntryLink seq={entry.seq} />.
+    </>
+  );
+}
+
+const LOOK_MS = 1000;
+
+/** Whether the figures changed since they were first shown: "now" while a person cannot have looked at them yet. */
+function useChanged(place: { readonly current: HTMLElement | null }, key: string): "now" | "before" | undefined {
+  const seen = useRef({ key: "", text: "" });
+  const [changed, setChanged] = useState({ key: "", isNow: false });
+  useLayoutEffect(() => {
+    const before = seen.current;
+    const text = place.current?.textContent ?? "";
+    seen.current = { key, text };
+    if (key !== "" && key === before.key && text !== before.text) setChanged({ key, isNow: true });
+  });
+  useEffect(() => {
+    if (!changed.isNow) return;
+    const timer = setTimeout(() => setChanged({ ...changed, isNow: false }), LOOK_MS);
+    return () => clearTimeout(timer);
+  }, [changed]);
+  if (key === "" || changed.key !== key) return undefined;
+  return changed.isNow ? "now" : "before";
+}
+
 interface Preview<Shown> {
+  /** Differs for other values, and each time it is renewed. */
+  key: string;
   shown: Shown | undefined;
   /** The tag of what was read, which the change states as its condition. */
   tag: string | null | undefined;
   isReading: boolean;
+  isStale: boolean;
   failure: string | undefined;
   renew(): void;
 }
 
-/** What the action would do with the given values. */
+/** What the action would do with the given values, read again after each change of the tenant. */
 function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGiven: boolean): Preview<Shown> {
   const [turn, setTurn] = useState(0);
-  const [read, setRead] = useState<{ of: string; shown?: Shown; tag?: string | null; failure?: string }>({ of: "" });
-  const latest = useRef(of);
-  latest.current = of;
-  const wanted = of.preview && isGiven ? `${turn} ${JSON.stringify(values)}` : "";
-  useEffect(() => {
-    if (wanted === "") return;
-    let isOver = false;
+  const { preview } = of;
+  const key = preview && isGiven ? `${turn} ${JSON.stringify(values)}` : "";
+  const { value, refused, isStale } = useLive(async (by) => {
     let tag: string | null = null;
     const onHeaders = (headers: Headers): void => {
       tag = headers.get("etag") ?? tag;
     };
-    latest.current.preview?.(desk.apiFor({ onHeaders }), values).then(
-      (shown) => !isOver && setRead({ of: wanted, shown, tag }),
-      (error: unknown) =>
-        !isOver && setRead({ of: wanted, failure: error instanceof Error ? error.message : "Unexpected failure" }),
-    );
-    return () => {
-      isOver = true;
-    };
-  }, [wanted]);
-  const isCurrent = wanted !== "" && read.of === wanted;
+    const api = desk.apiFor({ onHeaders, isBackground: by === desk.backgroundApi });
+    return { shown: key === "" ? undefined : await preview?.(api, values), tag };
+  }, key);
+  const failure = value && isPassing(refused) ? undefined : refused?.message;
   return {
-    shown: isCurrent ? read.shown : undefined,
-    tag: isCurrent ? read.tag : undefined,
-    isReading: wanted !== "" && !isCurrent,
-    failure: isCurrent ? read.failure : undefined,
+    key,
+    shown: failure === undefined ? value?.shown : undefined,
+    tag: value?.tag,
+    isReading: key !== "" && value === undefined && refused === undefined,
+    isStale,
+    failure,
     renew: () => setTurn((before) => before + 1),
   };
 }

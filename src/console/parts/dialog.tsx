@@ -10,7 +10,9 @@ export function Dialog({ name, onClose, children }: { name: string; onClose(): v
     place.current?.showModal();
     // Until the dialog is gone, nothing behind it can have the focus. A button may have been disabled by what it did.
     return () =>
-      queueMicrotask(() => (before?.matches(":enabled, a") ? before : document.querySelector("h1"))?.focus());
+      queueMicrotask(() =>
+        (before?.isConnected && before.matches(":enabled, a") ? before : document.querySelector("h1"))?.focus(),
+      );
   }, []);
   return (
     <dialog

@@ -21,6 +21,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
   ): ActionOf<Told> => ({
     label,
     thing: work,
+    about: { q: id },
     scope: PROPOSAL_SCOPES[kind],
     preview: async (api) => tellProposal(await api.getProposal({ id }), api),
     explain: (shown) => <Standing of={shown ?? { proposal }} />,

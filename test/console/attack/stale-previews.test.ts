@@ -110,6 +110,66 @@ test.each(Object.entries(ACTIONS))("to %s: what another person does meanwhile is
   expect(await written(tenant)).toEqual(before);
 });
 
+/** Opens a dialog and gives the reason. @returns the dialog, ready to be confirmed */
+async function openDialog(path: string, button: () => Locator, fill?: (dialog: Locator) => Promise<void>) {
+  await page.goto(`${tenant.server.opsUrl}/console${path}`);
+  await button().click();
+  const dialog = page.getByRole("dialog");
+  await fill?.(dialog);
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("Typed by me");
+  await expect.poll(() => dialog.getByRole("button", { name: "Confirm" }).isEnabled()).toBe(true);
+  return dialog;
+}
+
+test("an open dialog shows new figures and says so, and who settled the market meanwhile", async () => {
+  await openHeld(tenant, "mkt_live", "mkt_live", "usr_1");
+  const settle = (): Locator => page.getByRole("button", { name: "Settle", exact: true });
+  const dialog = await openDialog("/markets/mkt_live", settle, choose("Yes"));
+  const figures = dialog.locator(".explained");
+  const before = await figures.textContent();
+  await rebuy("mkt_live")();
+  await dialog.getByRole("status").filter({ hasText: "The figures changed" }).waitFor({ timeout: 3000 });
+  expect(await figures.textContent()).not.toBe(before);
+  await expect.poll(() => dialog.getByRole("button", { name: "Confirm" }).isEnabled()).toBe(true);
+  await second().settleMarket({ marketId: "mkt_live", outcome: "no" });
+  await dialog.getByRole("status").filter({ hasText: "The market is settled. Last changed by admin:second" }).waitFor();
+  expect(await dialog.getByText("still open").count()).toBe(0);
+  expect(await dialog.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  expect(await dialog.getByRole("textbox", { name: "Reason" }).inputValue()).toBe("Typed by me");
+});
+
+test("a dialog outlives its row, and says who decided", async () => {
+  const { withdrawalId } = await user().requestWithdrawal({ amount: 10 });
+  const approve = (): Locator => rowOf(page, withdrawalId).getByRole("button", { name: "Approve" });
+  const dialog = await openDialog("/funds", approve);
+  await second().rejectWithdrawal({ id: withdrawalId });
+  await dialog.getByRole("status").filter({ hasText: "decided. Last changed by admin:second" }).waitFor();
+  expect(await dialog.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  expect(await dialog.getByRole("textbox", { name: "Reason" }).inputValue()).toBe("Typed by me");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  expect(await page.evaluate<string>("document.activeElement?.tagName ?? ''")).toBe("H1");
+});
+
+test("a credit whose answer was lost keeps what it showed, and is made once", async () => {
+  const credit = (): Locator => page.getByRole("button", { name: "Credit" });
+  const dialog = await openDialog("/traders/usr_1", credit, (each) => each.getByLabel("Amount in USD").fill("7"));
+  const credits = async (): Promise<number> => (await tenant.audit("wallet.credited")).length;
+  const before = await credits();
+  await page.route("**/v1/users/usr_1/credit", async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.getByRole("alert").filter({ hasText: "may have been made" }).waitFor();
+  await page.unrouteAll();
+  // The page behind shows the new balance: the dialog's own reading has had it, too.
+  await page.waitForResponse((answer) => answer.url().endsWith("/v1/users/usr_1") && answer.ok());
+  await dialog.getByRole("button", { name: "Confirm" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(await credits()).toBe(before + 1);
+});
+
 test("to change the policy: a tag that is not the live one's, and a version that was applied over, change nothing", async () => {
   const client = new ConsoleClient(tenant.server.opsUrl);
   await client.signIn();

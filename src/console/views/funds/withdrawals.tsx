@@ -82,6 +82,7 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
   ): ActionOf<{ user: WireResult<"getUser">; terms: Terms | null }> => ({
     label,
     thing: `${exactUsd(amount)} of ${isolated(userId)}`,
+    about: { q: id },
     scope: "funds",
     preview: async (api) => {
       const [user, terms] = await Promise.all([

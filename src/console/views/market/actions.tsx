@@ -30,6 +30,7 @@ function trading(tenant: string, { id, question, status }: Market, verb: "suspen
   return {
     label: isHalt ? "Suspend" : "Resume",
     thing: question,
+    about: { marketId: id },
     scope: "markets",
     preview: (api) => presentOf(api, id),
     explain: (shown) => (
@@ -51,6 +52,7 @@ function clarification(tenant: string, { id, question, status }: Market): Action
   return {
     label: "Clarify",
     thing: question,
+    about: { marketId: id },
     scope: "markets",
     fields: [{ name: "text", label: "What the rules mean", kind: "text", hint: "Up to 1000 characters." }],
     explain: () => <p>Traders read the text under the rules as it is written. It cannot be changed or taken back.</p>,

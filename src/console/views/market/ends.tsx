@@ -56,6 +56,7 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
   return {
     label: "Settle",
     thing: question,
+    about: { marketId: id },
     scope: "settle",
     fields: outcomeFields("Outcome"),
     preview: (api, values) => api.previewSettlement({ id, outcome: outcomeText(values) }),
@@ -81,6 +82,7 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
   return {
     label: "Void",
     thing: question,
+    about: { marketId: id },
     scope: "settle",
     preview: (api: Api) => api.previewSettlement({ id, outcome: "void" }),
     explain: (shown) => (
@@ -108,6 +110,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
   return {
     label: "Correct",
     thing: question,
+    about: { marketId: id },
     scope: "settle",
     fields: outcomeFields("The right outcome", ["void", "Void"]),
     preview: (api, values) => api.previewCorrection({ id, outcome: outcomeText(values) }),

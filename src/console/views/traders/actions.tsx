@@ -22,6 +22,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
   ): ActionOf<User> => ({
     label,
     thing: id,
+    about: { userId: id },
     scope: "users",
     unfit,
     preview: (api) => api.getUser({ id }),
@@ -38,6 +39,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
   const credit: ActionOf<User & { terms: Terms | null }> = {
     label: "Credit",
     thing: id,
+    about: { userId: id },
     scope: "funds",
     fields: [{ name: "amount", label: "Amount in USD", kind: "number" }],
     preview: async (api, { amount }) => {
