@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Api, WireInput } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
-import { isProposal } from "../../domain/policy/proposal.ts";
 import { isPassing } from "../api.ts";
 import { type Desk, useDesk } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
@@ -153,8 +152,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      const { status } = Object(result) as { status?: string };
-      tell({ text: of.done(result), seq, isProposed: isProposal(Object(result)) && status === "pending" });
+      tell({ text: of.done(result), seq, result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.

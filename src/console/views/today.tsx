@@ -17,7 +17,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
-import { Decisions } from "./decisions.tsx";
+import { Decisions } from "./proposals/decisions.tsx";
 import type { Proposal } from "./proposals/proposed.tsx";
 
 const WITHIN_MS = 14 * DAY_MS;

@@ -9,7 +9,7 @@ import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
-import { Decisions } from "../decisions.tsx";
+import { Decisions } from "../proposals/decisions.tsx";
 import type { Proposal } from "../proposals/proposed.tsx";
 import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 import { Money } from "../traders/actions.tsx";

@@ -5,7 +5,7 @@ import { useLive } from "../../live/use-live.ts";
 import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
 import { pmctl } from "../../terminal-line.ts";
-import { Decisions } from "../decisions.tsx";
+import { Decisions } from "../proposals/decisions.tsx";
 import { type Proposal, Standing } from "../proposals/proposed.tsx";
 import { MarketActions } from "./actions.tsx";
 import { MarketFacts } from "./facts.tsx";

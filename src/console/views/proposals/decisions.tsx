@@ -1,12 +1,12 @@
-import { NONE, proposedWork, type Subjects } from "../../client/inbox/proposed.ts";
-import { proposalWaitsFor } from "../../client/inbox/waiting.ts";
-import type { Api } from "../../contract/operations.ts";
-import { PROPOSAL_SCOPES } from "../../domain/policy/proposal.ts";
-import { wallClockMs } from "../../domain/time/clock.ts";
-import { useDesk } from "../desk.ts";
-import { Action, type ActionOf } from "../parts/action.tsx";
-import { option, pmctl } from "../terminal-line.ts";
-import { type Proposal, Standing, type Told, tellProposal } from "./proposals/proposed.tsx";
+import { NONE, proposedWork, type Subjects } from "../../../client/inbox/proposed.ts";
+import { proposalWaitsFor } from "../../../client/inbox/waiting.ts";
+import type { Api } from "../../../contract/operations.ts";
+import { PROPOSAL_SCOPES } from "../../../domain/policy/proposal.ts";
+import { wallClockMs } from "../../../domain/time/clock.ts";
+import { useDesk } from "../../desk.ts";
+import { Action, type ActionOf } from "../../parts/action.tsx";
+import { option, pmctl } from "../../terminal-line.ts";
+import { type Proposal, Standing, type Told, tellProposal } from "./proposed.tsx";
 
 /** The buttons that decide a pending proposal. @param subjects what it is about, as far as it is known */
 export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?: Partial<Subjects> }) {
