@@ -96,7 +96,7 @@ test("settling shows what it pays and is bound to it: a trade in between changes
     expect.arrayContaining(["Payouts", "Total", "House result"]),
   );
   expect(await dialog.locator("code").textContent()).toContain(
-    `--outcome yes --expect-payouts 1 --expect-total ${before.totalUsd}`,
+    `--outcome yes --early --expect-payouts 1 --expect-total ${before.totalUsd}`,
   );
   expect(await accessibilityProblems(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");

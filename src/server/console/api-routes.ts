@@ -58,7 +58,8 @@ function identityOf(exchange: Exchange, operation: Authenticated & Pick<Operatio
   invariant(key, "a mounted route has required its operator");
   requireScopes(key.scopes, scopesFor(operation));
   // Two tabs and a lost connection must not act twice.
-  if (operation.method === "POST" && operation.writes && exchange.header("idempotency-key") === undefined)
+  const isChange = operation.writes || operation === operations.sweepOracle;
+  if (operation.method === "POST" && isChange && exchange.header("idempotency-key") === undefined)
     throw new Fault("BAD_REQUEST", "Idempotency-Key is required");
   return { key };
 }

@@ -66,7 +66,7 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
     line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "settle", id, ...option("outcome", outcomeText(values))],
-        ...[...expectedLine(shown), ...option("reason", reason)],
+        ...[...(shown && isDoubtful(shown) ? ["--early"] : []), ...expectedLine(shown), ...option("reason", reason)],
       ),
     done: (result) =>
       told(result, question, ({ outcome, payoutsProcessed }: WireResult<"settleMarket">) => {
@@ -76,6 +76,10 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
   };
 }
 type Sent = ReturnType<typeof outcomeSent>;
+
+const isAgainstPrice = ({ price }: Preview): boolean => price !== null && price < 0.5;
+/** The terminal asks for a word more, where the dialog warns. */
+const isDoubtful = (shown: Preview): boolean => shown.status !== "closed" || isAgainstPrice(shown);
 
 export function voiding(tenant: string, { id, question, status }: Market): ActionOf<Preview> {
   const most = (shown: Preview | undefined): number => shown?.fromTreasuryUsd ?? 0;
@@ -180,7 +184,7 @@ export function Payment({ of: shown }: { of: Preview }) {
   return (
     <>
       {status === "open" && <p class="warn">The market is still open: it has not reached its closing time.</p>}
-      {price !== null && price < 0.5 && (
+      {isAgainstPrice(shown) && price !== null && (
         <p class="warn">
           This is against the price: {outcomeWords(outcome)} is at {percent(price)}.
         </p>
