@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type ApiOptions, consoleApi } from "./api.ts";
 import { isPendingProposal } from "../domain/policy/proposal.ts";
+import { type ApiOptions, consoleApi } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
 import { Keys } from "./keys.tsx";
 import { Changes } from "./live/changes.ts";
