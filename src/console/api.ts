@@ -23,8 +23,11 @@ const TIMEOUT_MS = 30_000;
 const CHECK_TIMEOUT_MS = 10 * 60_000;
 const CHECKS: ReadonlySet<OperationId> = new Set(["getAuditStatus", "reconcile", "explainLedger"]);
 
-/** Called when the server no longer knows the session. */
-export type OnEnd = () => void;
+/** Called when the session has ended. @param why unless the person ended it here */
+export type OnEnd = (why?: string) => void;
+
+const ENDED =
+  "Your session has ended: it was signed out in another tab, was unused for too long, or its key was revoked.";
 
 /** The operations of the contract, under the session's cookie. Every method rejects with `Refused`. */
 export function consoleApi(session: Session, onEnd: OnEnd, options: ApiOptions = {}): Api {
@@ -52,7 +55,7 @@ async function send(
   // Health answers 503 with the same body while a dependency is down.
   if (!response.ok && !(wireFacts[id].health && response.status === 503)) {
     const refused = await refusedBy(response);
-    if (refused.code === "SESSION_REQUIRED") onEnd();
+    if (refused.code === "SESSION_REQUIRED") onEnd(ENDED);
     throw refused;
   }
   const result: unknown = await response.json().catch(unreachable);

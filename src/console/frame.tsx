@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isPendingProposal } from "../domain/policy/proposal.ts";
-import { type ApiOptions, consoleApi } from "./api.ts";
+import { type ApiOptions, consoleApi, type OnEnd } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
+import { keepFocus } from "./keep-focus.ts";
 import { Keys } from "./keys.tsx";
 import { Changes } from "./live/changes.ts";
 import { addressOf, followLinks, usePlace } from "./router.ts";
@@ -11,7 +12,7 @@ import { NotFound } from "./views/not-found.tsx";
 import { VIEWS, viewAt } from "./views.ts";
 
 /** The page of someone who is signed in: the navigation, and one view. */
-export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
+export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
   const [notice, setNotice] = useState<Notice>();
   const asked = useRef<Desk["ask"]>(() => {});
   const desk = useMemo((): Desk => {
@@ -29,6 +30,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
   const { path, query } = usePlace();
   const found = viewAt({ path });
   const main = useRef<HTMLElement>(null);
+  useEffect(() => (main.current ? keepFocus(main.current) : undefined), []);
   useArrival(path, () => {
     setNotice(undefined);
     main.current?.querySelector("h1")?.focus({ preventScroll: true });
@@ -43,7 +45,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd(): void }) {
         <strong>{session.tenant}</strong>
         <span class="soft">{session.actor}</span>
         <Keys />
-        <button type="button" onClick={() => void signOut(session).finally(onEnd)}>
+        <button type="button" onClick={() => void signOut(session).finally(() => onEnd())}>
           Sign out
         </button>
       </header>

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import "./styles/console.css";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Frame } from "./frame.tsx";
 import { keepIsolates } from "./isolates.ts";
 import { readSession, type Session } from "./session.ts";
@@ -15,9 +15,19 @@ function Console() {
       () => setSession("none"),
     );
   }, []);
+  const [why, setWhy] = useState<string>();
+  const before = useRef(session);
+  useEffect(() => {
+    if (before.current === "none") (document.querySelector("h1") ?? document.querySelector("main"))?.focus();
+    before.current = session;
+  }, [session]);
   if (session === "unknown") return null;
-  if (session === "none") return <SignIn onSignedIn={setSession} />;
-  return <Frame key={session.csrfToken} session={session} onEnd={() => setSession("none")} />;
+  if (session === "none") return <SignIn why={why} onSignedIn={setSession} />;
+  const end = (reason?: string): void => {
+    setWhy(reason);
+    setSession("none");
+  };
+  return <Frame key={session.csrfToken} session={session} onEnd={end} />;
 }
 
 keepIsolates();

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Session, signIn, signInProblem } from "./session.ts";
 
 /** Exchanges an admin key for a session. The key stays in the field only until it is sent. */
-export function SignIn({ onSignedIn }: { onSignedIn(session: Session): void }) {
+export function SignIn({ why, onSignedIn }: { why: string | undefined; onSignedIn(session: Session): void }) {
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   useEffect(() => {
@@ -25,6 +25,7 @@ export function SignIn({ onSignedIn }: { onSignedIn(session: Session): void }) {
   return (
     <main class="sign-in">
       <h1>Sign in</h1>
+      {why && <p role="status">{why}</p>}
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -73,6 +73,18 @@ test("Overview compares the period in the address with the one before, draws eac
   await page.getByRole("link", { name: "usr_1" }).waitFor();
   expect(await page.locator("code").last().textContent()).toBe("pmctl report daily --days 7 -t acme");
   expect(await accessibilityProblems(page)).toEqual([]);
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize({ width: 720, height: 1000 });
+  const widths = () =>
+    page.evaluate<number[]>(
+      "[...document.querySelectorAll('.plot canvas')].map((each) => each.getBoundingClientRect().right)",
+    );
+  expect(Math.max(...(await widths()))).toBeLessThanOrEqual(720);
+  await page.emulateMedia({ media: "screen" });
+  await page.setViewportSize({ width: 320, height: 700 });
+  expect((await page.getByRole("navigation", { name: "Views" }).boundingBox())?.height).toBeLessThan(70);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 720 });
   await page.getByRole("combobox", { name: "Period" }).selectOption("1");
   await expect.poll(() => new URL(page.url()).search).toBe("?days=1");
   const listed = page.getByRole("table", { name: "Days" }).locator("tbody tr");

@@ -6,7 +6,7 @@ import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { serveTenant } from "../server/support/tenant.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, focusedTag, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 const operator = () => localApi(tenant.services.handlers, { actor: "admin:second" });
@@ -55,6 +55,7 @@ test("pending withdrawals are approved and rejected in their rows, with the audi
   });
   expect(notice).toMatch(/^The withdrawal of \$20\.00 by usr_ann is approved\. Entry \d+$/);
   await expect.poll(() => present(page)).toEqual([third, second]);
+  expect(await focusedTag(page)).toBe("SECTION");
   expect(await act(page, rowOf(page, third).getByRole("button", { name: "Reject" }), "No such account")).toMatch(
     /is rejected\. Entry \d+$/,
   );
@@ -64,6 +65,7 @@ test("pending withdrawals are approved and rejected in their rows, with the audi
   ]);
   await operator().rejectWithdrawal({ id: second });
   await page.getByText("No withdrawal waits for a decision").waitFor({ timeout: 3000 });
+  await expect.poll(() => focusedTag(page)).toBe("H1");
   await page.getByLabel("Withdrawals").selectOption("all");
   await expect.poll(() => present(page)).toEqual([third, second, first]);
   expect(new URL(page.url()).search).toBe("?status=all");

@@ -5,7 +5,7 @@ import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { ADMIN_KEY } from "../server/support/harness.ts";
 import { accessibilityProblems, openBrowser, openPage } from "../support/browser.ts";
-import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, focusedTag, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({
   console: CONSOLE,
@@ -27,17 +27,36 @@ test("without a session the page is the sign-in form; a wrong key is refused in 
   expect(await page.getByRole("alert").textContent()).toMatch(/key/i);
   expect(await page.getByLabel("Admin key").inputValue()).toBe("");
   expect(await accessibilityProblems(page)).toEqual([]);
-  await page.getByLabel("Admin key").fill(ADMIN_KEY);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  const signIn = async () => {
+    await page.getByLabel("Admin key").fill(ADMIN_KEY);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  };
+  await page.route("**/console/session", (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { "retry-after": "40", "error-code": "RATE_LIMITED" },
+      json: { error: "Too many refused sign-ins" },
+    }),
+  );
+  await signIn();
+  await page.getByText("Too many refused sign-ins. Try again in 40 s.").waitFor();
+  await page.unroute("**/console/session");
+  await signIn();
   await page.getByRole("heading", { name: "Not found" }).waitFor();
+  await expect.poll(() => focusedTag(page)).toBe("H1");
   expect(await page.title()).toMatch(/Not found$/);
   expect(await page.content()).not.toContain(ADMIN_KEY);
   expect(await page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie])")).toBe('[{},{},""]');
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByLabel("Admin key").waitFor();
+  const otherTab = await page.context().newPage();
+  await otherTab.goto(page.url());
+  await otherTab.getByRole("button", { name: "Sign out" }).click();
+  await otherTab.getByLabel("Admin key").waitFor();
+  await page.bringToFront();
+  await page.getByText("Your session has ended").waitFor();
+  expect(await otherTab.getByText("Your session has ended").count()).toBe(0);
   await page.reload();
   await page.getByLabel("Admin key").waitFor();
-  expect(troubles(complaints)).toEqual([]);
+  expect(troubles(complaints).filter((each) => !each.includes("429"))).toEqual([]);
   await close();
 });
 
@@ -51,6 +70,13 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
   const row = rowOf(page, proposalId);
   await row.waitFor();
   expect(await row.getAttribute("data-kind")).toBe("market.proposed");
+  const question = await row.locator("td").first().boundingBox();
+  expect(question?.width).toBeGreaterThan(200);
+  expect(
+    await page.evaluate(
+      '(() => { const s = document.querySelector(".scroll"); return s.scrollWidth - s.clientWidth; })()',
+    ),
+  ).toBeLessThan(1);
   const notice = await act(page, row.getByRole("button", { name: "Approve" }), "Seen in the news", async (dialog) => {
     expect(await dialog.getAttribute("aria-labelledby")).not.toBeNull();
     expect(await dialog.getByText("Signed in as admin:ops").isVisible()).toBe(true);
@@ -63,6 +89,8 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
     expect(await accessibilityProblems(page)).toEqual([]);
   });
   expect(notice).toMatch(/^Approved: settle "\W*Will mkt_own <b>open<\/b>\?.* Entry \d+$/);
+  await row.getByRole("button", { name: "Approve" }).waitFor({ state: "detached" });
+  expect(await focusedTag(page)).not.toBe("BODY");
   expect(await tenant.audit("proposal.approved")).toMatchObject([{ actor: "admin:ops" }]);
   expect(await page.getByRole("status").filter({ hasText: "As of" }).locator("time").getAttribute("datetime")).toMatch(
     /Z$/,

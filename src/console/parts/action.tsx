@@ -12,6 +12,7 @@ import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
 import { EntryLink } from "./links.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
+import { useChanged } from "./use-changed.ts";
 
 /** A change that a person confirms after seeing what it would do. */
 export interface ActionOf<Shown> {
@@ -126,6 +127,10 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       isClosed.current = true;
     };
   }, []);
+  const [isLost, setLost] = useState(desk.changes.isLost);
+  useEffect(() => desk.changes.listen(() => setLost(desk.changes.isLost)), [desk]);
+  const alert = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => alert.current?.focus(), [problem]);
   const fields = of.fields ?? [];
   const isGiven = isComplete(fields, values);
   const preview = usePreview(desk, of, values, isGiven);
@@ -138,8 +143,8 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   const over = isSending ? undefined : (of.unfit ?? (isGone ? "It is no longer listed: it was decided." : undefined));
   // One key for one change: another attempt at the same change gets the first one's answer.
   const idempotencyKey = useMemo(() => crypto.randomUUID(), [JSON.stringify([values, shown]), reason]);
-  const isReady =
-    isGiven && reason.trim() !== "" && !isSending && !isReading && failure === undefined && (!over || mayBeMade);
+  const isKnown = isGiven && reason.trim() !== "" && !isReading && failure === undefined && (!over || mayBeMade);
+  const isReady = isKnown && !isLost && !isSending;
 
   const confirm = async (): Promise<void> => {
     setSending(true);
@@ -176,6 +181,12 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           event.preventDefault();
           if (isReady && changed !== "now") void confirm();
         }}
+        onKeyDown={(event) => {
+          // Only a person who means it confirms: Enter alone ends a field in many forms.
+          if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+          event.preventDefault();
+          if (event.ctrlKey || event.metaKey) event.currentTarget.requestSubmit();
+        }}
       >
         <Fields
           of={fields}
@@ -207,12 +218,19 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
         <p class="soft">Signed in as {session.actor}</p>
         <Terminal line={of.line(values, reason.trim(), shown)} />
         {problem && (
-          <p class="problem" role="alert">
+          <p ref={alert} class="problem" role="alert" tabIndex={-1}>
             {problem}
           </p>
         )}
+        {isLost && <p class="soft">Connection lost. Confirm once it is back.</p>}
         <p class="ways">
-          <button type="submit" class="main" disabled={!isReady} aria-disabled={changed === "now" ? true : undefined}>
+          {/* While it sends, it keeps the focus, which a disabled button loses. */}
+          <button
+            type="submit"
+            class="main"
+            disabled={!isReady && !isSending}
+            aria-disabled={isSending || changed === "now" ? true : undefined}
+          >
             Confirm
           </button>
           <button type="button" onClick={onClose}>
@@ -239,27 +257,6 @@ function Newest({ about }: { about: NonNullable<ActionOf<unknown>["about"]> }) {
       Last changed by <bdi>{entry.actor}</bdi>: {entry.type}, <EntryLink seq={entry.seq} />.
     </>
   );
-}
-
-const LOOK_MS = 1000;
-
-/** Whether the figures changed since they were first shown: "now" while a person cannot have looked at them yet. */
-function useChanged(place: { readonly current: HTMLElement | null }, key: string): "now" | "before" | undefined {
-  const seen = useRef({ key: "", text: "" });
-  const [changed, setChanged] = useState({ key: "", isNow: false });
-  useLayoutEffect(() => {
-    const before = seen.current;
-    const text = place.current?.textContent ?? "";
-    seen.current = { key, text };
-    if (key !== "" && key === before.key && text !== before.text) setChanged({ key, isNow: true });
-  });
-  useEffect(() => {
-    if (!changed.isNow) return;
-    const timer = setTimeout(() => setChanged({ ...changed, isNow: false }), LOOK_MS);
-    return () => clearTimeout(timer);
-  }, [changed]);
-  if (key === "" || changed.key !== key) return undefined;
-  return changed.isNow ? "now" : "before";
 }
 
 interface Preview<Shown> {

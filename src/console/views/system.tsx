@@ -66,7 +66,7 @@ export function SystemView({ query }: ViewProps) {
           <Refusals of={refusals} {...at} />
           <h2>Keys</h2>
           <Keys of={keys} />
-          <h2>Turned away</h2>
+          <h2>Security events</h2>
           <div class="tools">
             <Filter {...at} label="Event" name="event" options={EVENTS} />
           </div>

@@ -60,5 +60,5 @@ export class SignInLimit {
 
 function limited(waitMs: number): Fault {
   const retryAfterSec = Math.max(1, Math.ceil(waitMs / 1000));
-  return new Fault("RATE_LIMITED", "Too many refused sign-ins: see Retry-After", { retryAfterSec });
+  return new Fault("RATE_LIMITED", "Too many refused sign-ins", { retryAfterSec });
 }

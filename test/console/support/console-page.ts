@@ -31,6 +31,9 @@ export async function openConsole(
 /** The row of a thing, in whichever table or list shows it. */
 export const rowOf = (page: Page, id: string): Locator => page.locator(`[data-id="${id}"]`);
 
+/** The name of the element that has the focus, such as `H1`. */
+export const focusedTag = (page: Page): Promise<string> => page.evaluate("document.activeElement.tagName");
+
 /** Presses an action's button, gives the reason and confirms. @returns the notice afterwards */
 export async function act(page: Page, button: Locator, reason: string, choose?: (dialog: Locator) => Promise<void>) {
   await button.click();

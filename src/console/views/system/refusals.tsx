@@ -40,7 +40,7 @@ export function Refusals({
   );
 }
 
-/** Who was turned away at the door, and why. */
+/** Who was turned away at the door and why, and which keys were used. */
 export function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"] }) {
   return (
     <Table
@@ -48,7 +48,7 @@ export function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"]
       rows={of}
       id={({ ts, event, address, route, reason }) => [ts, event, address, route, reason].join(" ")}
       kind={({ event }) => event}
-      empty="Nobody was turned away."
+      empty="No such event is on record."
       columns={[
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Event", cell: ({ event }) => event },
