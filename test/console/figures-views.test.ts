@@ -72,6 +72,10 @@ test("Overview compares the period in the address with the one before, draws eac
   }
   await page.getByRole("link", { name: "usr_1" }).waitFor();
   expect(await page.locator("code").last().textContent()).toBe("pmctl report daily --days 7 -t acme");
+  for (const stated of ["30", "14", "7"]) {
+    await page.goto(`${tenant.server.opsUrl}/console/overview?days=${stated}`);
+    await expect.poll(() => page.getByLabel("Period").inputValue()).toBe(stated);
+  }
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.emulateMedia({ media: "print" });
   await page.setViewportSize({ width: 720, height: 1000 });

@@ -124,7 +124,7 @@ test("deposits, debits and the sums by provider are those of the API; a file is 
   ]);
   expect(file.suggestedFilename()).toBe("acme-deposits.csv");
   const lines = (await readFile(await file.path(), "utf8")).split("\r\n");
-  expect(lines[0]).toBe("seq,ts,type,actor,userId,amount,receivable,provider,txRef,cause,problem");
+  expect(lines[0]).toBe("seq,ts,type,actor,userId,amount,receivable,provider,txRef,cause,problem,reason");
   expect(lines).toHaveLength(entries.length + 2);
   expect(lines[1]).toContain(`,"'${HOSTILE.replaceAll('"', '""')}",500,`);
   await deposits.getByText("2 rows, all of them.").waitFor();

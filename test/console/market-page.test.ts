@@ -100,12 +100,19 @@ test("settling shows what it pays and is bound to it: a trade in between changes
   );
   expect(await accessibilityProblems(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");
+  // The dialog hears of the trade only after its Confirm, which so is stale.
+  const heard = Promise.withResolvers<void>();
+  await page.route("**/mkt_settled/settlement?*", async (route) => {
+    await heard.promise;
+    await route.continue();
+  });
   const order = { marketId: "mkt_settled", traderId: "usr_1", side: "yes", amountMicro: 5_000_000n } as const;
   await tenant.services.sequencer.submit({
     command: { type: "placeTrade", id: "trd_between", ...order, claimedJurisdiction: undefined },
     actor: "user:usr_1",
   });
   await dialog.getByRole("button", { name: "Confirm" }).click();
+  heard.resolve();
   await dialog.getByRole("alert").waitFor();
   expect(await tenant.audit("market.settled")).toEqual([]);
   const after = await other().previewSettlement({ id: "mkt_settled", outcome: "yes" });
@@ -182,5 +189,17 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   const region = page.getByRole("region", { name: "Pending proposal" });
   expect(await act(page, region.getByRole("button", { name: "Approve" }), "Seen")).toMatch(/^Approved: .* Entry \d+$/);
   expect(await two.audit("market.settled")).toMatchObject([{ payload: { outcome: "yes" } }]);
+  await close();
+});
+
+test("a market that the oracle left to a person says so, and why", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/record" });
+  const hold = { marketId: "mkt_seen", question: HOSTILE, resolutionRef: "pm:btc", reason: "stale" };
+  await page.route("**/v1/oracle/held?*", (route) =>
+    route.fulfill({ json: [{ ...hold, detail: `No price: ${HOSTILE}`, heldAt: "2030-01-01T00:00:00.000Z" }] }),
+  );
+  await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_seen`);
+  const held = page.getByRole("region", { name: "Held for a person" });
+  for (const text of ["stale", `No price: ${HOSTILE}`, "pm:btc"]) await held.getByText(text, { exact: true }).waitFor();
   await close();
 });

@@ -121,6 +121,19 @@ test("who approves looser limits sees each of them, and what that means for trad
   await close();
 });
 
+test("the command of a closed market suggests no outcome, and Decide leads to the market", async () => {
+  await tenant.openMarket("mkt_closed", { question: "Over?", closeAt: Date.now() + 1500 });
+  await expect
+    .poll(async () => (await other().getMarket({ id: "mkt_closed" })).status, { timeout: 5000 })
+    .toBe("closed");
+  const { page, close } = await openConsole(tenant);
+  const row = rowOf(page, "mkt_closed");
+  await row.getByText("pmctl market show mkt_closed -t acme").waitFor();
+  await row.getByRole("link", { name: "Settle or void it" }).click();
+  await page.getByRole("heading", { name: "Over?", level: 1 }).waitFor();
+  await close();
+});
+
 test("Today shows an old backup, a certificate and a key that end, and leads to System", async () => {
   const { serving } = tenant.services;
   const [day, now] = [86_400_000, Date.now()];

@@ -50,7 +50,7 @@ export function Search({
   );
 }
 
-/** A choice that is in the address as `name`; the first option is the usual one and stands for no value. */
+/** A choice that is in the address as `name`; the first option is the usual one and stands for no value. A value of the address that is no option is one, too. */
 export function Filter({
   label,
   name,
@@ -64,16 +64,19 @@ export function Filter({
   path: string;
   query: URLSearchParams;
 }) {
+  const [usual = ["", ""]] = options;
+  const stated = query.get(name) || usual[0];
+  const isOption = options.some(([value]) => value === stated);
   return (
     <label class="filter">
       {label}
       <select
-        value={query.get(name) ?? ""}
+        value={stated}
         onChange={({ currentTarget }) =>
           go(addressOf(path, { ...Object.fromEntries(query), cursor: undefined, [name]: currentTarget.value }))
         }
       >
-        {options.map(([value, text]) => (
+        {(isOption ? options : [...options, [stated, stated] as const]).map(([value, text]) => (
           <option key={value} value={value}>
             {text}
           </option>

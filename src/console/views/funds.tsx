@@ -23,7 +23,7 @@ const STATUSES = [
   ["all", "All"],
 ] as const;
 const PERIODS = [
-  ["", "30 days"],
+  ["30", "30 days"],
   ["1", "Today"],
   ["7", "7 days"],
   ["90", "90 days"],

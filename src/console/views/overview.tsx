@@ -15,7 +15,7 @@ const PATH = "/overview";
 const USUAL_DAYS = 30;
 const LONGEST_DAYS = 1825;
 const PERIODS = [
-  ["", "30 days"],
+  ["30", "30 days"],
   ["1", "Today"],
   ["7", "7 days"],
   ["90", "90 days"],

@@ -10,6 +10,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { useDesk } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
+import { MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Terminal } from "../parts/terminal.tsx";
 import { Time } from "../parts/time.tsx";
@@ -93,12 +94,22 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
           { title: "Since", cell: ({ since }) => <Time at={since} /> },
           {
             title: "Decide",
-            cell: ({ id }) =>
-              proposals
-                .filter(({ proposalId }) => proposalId === id)
-                .map((each) => <Decisions key={id} of={each} subjects={subjects} />),
+            cell: ({ id, kind }) =>
+              kind === "market.closed" || kind === "market.held" ? (
+                <MarketLink id={id} question="Settle or void it on its page" />
+              ) : (
+                proposals
+                  .filter(({ proposalId }) => proposalId === id)
+                  .map((each) => <Decisions key={id} of={each} subjects={subjects} />)
+              ),
           },
-          { title: "In the terminal", cell: ({ commands: [first] }) => first && <Terminal line={first} /> },
+          {
+            title: "In the terminal",
+            // What shows the item comes before what decides it.
+            cell: ({ commands }) => (
+              <Terminal line={commands.find((line) => line.includes(" show ")) ?? commands[0] ?? ""} />
+            ),
+          },
         ]}
       />
     </>

@@ -75,7 +75,14 @@ export const TradersReport = z
         volume: Usd,
         trades: count,
         markets: count,
-        winRate: z.number().min(0).max(1).nullable(),
+        winRate: z
+          .number()
+          .min(0)
+          .max(1)
+          .nullable()
+          .describe(
+            "Share of the settled positions that won: their side is the outcome, or a fraction paid them more than their cost. Void ones do not count; null without one.",
+          ),
         realizedPnl: Usd,
         unrealizedPnl: Usd,
         sellPnl: Usd.describe(

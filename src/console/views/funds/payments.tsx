@@ -91,6 +91,7 @@ const COLUMNS = [
   "txRef",
   "cause",
   "problem",
+  "reason",
 ];
 
 async function readPayments(api: Api, type: PaymentKind["type"], page: { limit: number; cursor: string | undefined }) {

@@ -2,8 +2,11 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
+import { Facts } from "../../parts/facts.tsx";
+import { Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
+import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
 import { Decisions } from "../proposals/decisions.tsx";
 import { type Proposal, Standing } from "../proposals/proposed.tsx";
@@ -17,12 +20,16 @@ import type { Market } from "./words.tsx";
 
 export type Preview = WireResult<"previewSettlement">;
 
+type Hold = WireResult<"listHeldMarkets">[number];
+
 /** What the page shows; undefined is what the key may not read. */
 interface Shown {
   market: Market;
   history: WireResult<"getMarketHistory">;
   depth: WireResult<"getMarketDepth"> | undefined;
   proposals: readonly Proposal[];
+  /** Why the oracle left the market to a person. */
+  held: Hold | undefined;
   /** What each outcome would pay; undefined once the market has one. */
   previews: readonly Preview[] | undefined;
 }
@@ -49,8 +56,9 @@ export function MarketView({ id, query }: ViewProps) {
       line={pmctl(session.tenant, "market", "show", id)}
       tools={market && <MarketActions of={market} />}
     >
-      {({ market: of, history, depth, proposals, previews }) => (
+      {({ market: of, history, depth, proposals, held, previews }) => (
         <>
+          {held && <Held of={held} />}
           {proposals.map((proposal) => (
             <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
               <h2>A proposal waits</h2>
@@ -72,17 +80,41 @@ export function MarketView({ id, query }: ViewProps) {
   );
 }
 
+/** What the oracle could not decide, and what it saw. */
+function Held({ of: { reason, detail, resolutionRef, heldAt } }: { of: Hold }) {
+  return (
+    <section class="waiting" aria-label="Held for a person">
+      <h2>Held for a person</h2>
+      <Facts
+        of={[
+          ["Why", <bdi key="why">{reason}</bdi>],
+          ["Evidence", <bdi key="evidence">{detail}</bdi>],
+          ["Rule", <bdi key="rule">{resolutionRef}</bdi>],
+          ["Since", <Time key="since" at={heldAt} />],
+          [
+            "Sources",
+            <a key="sources" href={addressOf("/oracle")}>
+              Oracle
+            </a>,
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
 async function readMarket(api: Api, id: string): Promise<Shown> {
   const [market, history] = await Promise.all([api.getMarket({ id }), api.getMarketHistory({ id })]);
   const isOver = market.status === "settled";
-  const [depth, proposals, previews] = await Promise.all([
+  const [depth, proposals, holds, previews] = await Promise.all([
     isOver ? undefined : api.getMarketDepth({ id }),
     ifAllowed(api.listProposals({ marketId: id, status: "pending", limit: 20 })),
+    isOver ? undefined : ifAllowed(api.listHeldMarkets({ marketId: id })),
     isOver
       ? undefined
       : ifAllowed(Promise.all(["yes", "no", "void"].map((outcome) => api.previewSettlement({ id, outcome })))),
   ]);
-  return { market, history, depth, proposals: proposals?.items ?? [], previews };
+  return { market, history, depth, proposals: proposals?.items ?? [], held: holds?.[0], previews };
 }
 
 /** Undefined for what the key may not read, and for what a settlement in the meantime makes pointless. */

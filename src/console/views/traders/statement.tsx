@@ -51,7 +51,8 @@ export function Statement({ id, query }: { id: string; query: URLSearchParams })
             <Download file="statement" columns={COLUMNS} read={(api, page) => api.listUserStatement({ id, ...page })} />
           )}
           <p class="soft">
-            <a href={addressOf("/record", { user: id })}>Everything that the record says about the trader</a>
+            <a href={addressOf("/record", { user: id })}>Entries that name the trader</a>. The end of a market names no
+            trader: what it moved is only in this statement.
           </p>
           <Terminal line={pmctlAbout(tenant, id, "user", "statement")} />
         </>
