@@ -11,6 +11,8 @@ export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
   seq?: string | null;
+  /** What the action answered. */
+  result?: unknown;
 }
 
 /** What a view gets: the address's query, and the id at its end for the page of one thing. */

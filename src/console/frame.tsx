@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { isPendingProposal } from "../domain/policy/proposal.ts";
 import { type ApiOptions, consoleApi, type OnEnd } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
 import { keepFocus } from "./keep-focus.ts";
@@ -63,7 +64,13 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
         <p role="status" class="notice">
           {notice && (
             <>
-              {notice.text} {notice.seq && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
+              {notice.text}{" "}
+              {isPendingProposal(Object(notice.result)) && (
+                <>
+                  See <a href={addressOf("/")}>what waits</a>.{" "}
+                </>
+              )}
+              {notice.seq && <a href={addressOf(`/record/${notice.seq}`)}>Entry {notice.seq}</a>}
             </>
           )}
         </p>

@@ -143,17 +143,25 @@ test("deposits, debits and the sums by provider are those of the API; a file is 
 });
 
 test("where another person must agree, an approval proposes, and the row decides the proposal", async () => {
-  const governed = await serveTenant({ console: CONSOLE, approvals: { withdraw: { aboveUsd: 10, approvals: 2 } } });
+  const rule = { aboveUsd: 10, approvals: 2 };
+  const governed = await serveTenant({ console: CONSOLE, approvals: { withdraw: rule, credit: rule } });
   await governed.deposit("usr_cat", 100);
   const cat = localApi(governed.services.handlers, { actor: "user:usr_cat", user: { id: "usr_cat" } });
   const { withdrawalId } = await cat.requestWithdrawal({ amount: 60 });
   const { page, close } = await openConsole(governed, { path: "/funds" });
   const row = rowOf(page, withdrawalId);
-  expect(await act(page, row.getByRole("button", { name: "Approve" }), "Known account")).toMatch(
-    /^Proposed as prp_\w+: another person must approve the withdrawal\. Entry \d+$/,
-  );
+  const waits = /^This becomes a proposal, which waits for 2 approvals, yours among them: nothing is /;
+  expect(
+    await act(page, row.getByRole("button", { name: "Approve" }), "Known account", (dialog) =>
+      dialog.getByText(waits).waitFor(),
+    ),
+  ).toMatch(/^Proposed as prp_\w+: another person must approve the withdrawal\. See what waits\. Entry \d+$/);
+  await row.getByText("pending, a proposal waits: 1 of 2 approvals").waitFor();
+  // An approver is another actor.
+  const own = row.getByRole("button", { name: "Approve" });
+  await expect.poll(() => own.getAttribute("aria-disabled")).toBe("true");
+  expect(await own.getAttribute("title")).toBe("You agree already. An approver is another actor.");
   const [proposal] = (await localApi(governed.services.handlers, { actor: "admin:second" }).listProposals({})).items;
-  await row.getByRole("button", { name: "Approve" }).waitFor();
   await expect
     .poll(async () => {
       await row.getByRole("button", { name: "Reject" }).click();
@@ -161,7 +169,7 @@ test("where another person must agree, an approval proposes, and the row decides
       await page.keyboard.press("Escape");
       return shown;
     })
-    .toBe(`Reject: withdraw ${withdrawalId}`);
+    .toBe("Reject: withdraw $60 of usr_cat");
   await localApi(governed.services.handlers, { actor: "admin:second" }).approveProposal({
     id: proposal?.proposalId ?? "",
   });
@@ -169,6 +177,26 @@ test("where another person must agree, an approval proposes, and the row decides
   await page.getByRole("heading", { level: 1 }).hover();
   await page.getByRole("link", { name: "Funds" }).focus();
   await page.getByText("No withdrawal waits for a decision").waitFor();
+  await localApi(governed.services.handlers, { actor: "admin:second" }).creditWallet({
+    ...{ id: "usr_cat", amount: 15, reason: "Prize" },
+  });
+  await page.getByRole("link", { name: "Today" }).click();
+  const credit = page.locator('[data-kind="proposal"]');
+  await credit.getByText("$15.00").waitFor();
+  await credit.getByRole("button", { name: "Approve" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("link", { name: "usr_cat" }).waitFor();
+  // The balance before.
+  await dialog.getByText("$40.00").waitFor();
+  await page.keyboard.press("Escape");
+  await page.goto(`${governed.server.opsUrl}/console/traders/usr_cat`);
+  await page.getByRole("button", { name: "Credit" }).click();
+  const amount = dialog.getByLabel("Amount in USD");
+  await amount.fill("20");
+  await dialog.getByText(waits).waitFor();
+  await amount.fill("5");
+  await dialog.getByText("$45.00").waitFor();
+  expect(await dialog.getByText(waits).count()).toBe(0);
   await close();
   await governed.close();
 });

@@ -171,7 +171,9 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   const { page, close } = await openConsole(two, { path: "/markets/mkt_two" });
   const notice = await act(page, button(page, "Settle"), "It opened", async (dialog) => {
     await dialog.getByRole("radio", { name: "No", exact: true }).check();
-    await dialog.getByText("It waits for 2 approvals, yours among them.").waitFor();
+    await dialog
+      .getByText("waits for 2 approvals, yours among them: nothing is paid until then, and the market is suspended")
+      .waitFor();
   });
   // The question ends the sentence.
   expect(notice).toMatch(/^Proposed: Will two agree\? It waits/);

@@ -65,6 +65,8 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
   await page.getByText("Nothing waits for a person").waitFor();
   await other().settleMarket({ marketId: "mkt_own", outcome: "yes" });
   const { proposalId } = await other().getMarketProposal({ id: "mkt_own" });
+  const holder = localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } });
+  await holder.objectToProposal({ id: "mkt_own", reason: "Not so" });
   const row = rowOf(page, proposalId);
   await row.waitFor();
   expect(await row.getAttribute("data-kind")).toBe("market.proposed");
@@ -80,9 +82,13 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
     expect(await dialog.getByText("Signed in as admin:ops").isVisible()).toBe(true);
     expect(await dialog.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
     expect(await dialog.locator("code").textContent()).toMatch(/^pmctl proposal approve prp_\w+ -t /);
+    await dialog.getByRole("link", { name: "Will mkt_own <b>open</b>?" }).waitFor();
+    for (const fact of ["Payouts", "Total", "House result", "To the treasury", "Objections"])
+      await dialog.getByText(fact, { exact: true }).waitFor();
+    await dialog.getByText("usr_1: Not so", { exact: true }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
   });
-  expect(notice).toMatch(/^Approved: settle .* Entry \d+$/);
+  expect(notice).toMatch(/^Approved: settle "\W*Will mkt_own <b>open<\/b>\?.* Entry \d+$/);
   await row.getByRole("button", { name: "Approve" }).waitFor({ state: "detached" });
   expect(await focusedTag(page)).not.toBe("BODY");
   expect(await tenant.audit("proposal.approved")).toMatchObject([{ actor: "admin:ops" }]);

@@ -1,3 +1,4 @@
+import { objectionsTo } from "../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
@@ -35,7 +36,13 @@ export async function tellProposal(proposal: Proposal, api: Api, { recorded }: {
     view: {
       kind: "record",
       told: true,
-      fields: () => proposalFields(proposal, { work, subject, said: [...objections, ...rejection], recorded }),
+      fields: () =>
+        proposalFields(proposal, {
+          work,
+          subject,
+          said: [...objections.map((text): Field => ["objection", text]), ...rejection],
+          recorded,
+        }),
     },
   };
 }
@@ -102,20 +109,6 @@ const fieldsOf = <Preview>({
   preview: Preview;
   view: { kind: string; fields?: (preview: Preview) => readonly Field[] };
 }): readonly Field[] => view.fields?.(preview) ?? [];
-
-/** The objections' texts. They are in the log alone. */
-async function objectionsTo(proposal: Proposal, api: Api): Promise<Field[]> {
-  const { proposalId, marketId, objections, proposedAt: since } = proposal;
-  if (objections === 0 || marketId === null) return [];
-  const found: Field[] = [];
-  for (let cursor: string | null | undefined; cursor !== null && found.length < objections; ) {
-    const page = await api.listAudit({ type: "proposal.objected", marketId, since, limit: 200, cursor });
-    for (const { payload } of page.entries)
-      if (payload.proposalId === proposalId) found.push(["objection", `${payload.userId}: ${payload.reason}`]);
-    cursor = page.cursor;
-  }
-  return found.toReversed();
-}
 
 /** Who rejected it, and why: the proposal itself has the proposer's reason. */
 async function rejectionOf({ proposalId, status, decidedBy, decidedAt }: Proposal, api: Api): Promise<Field[]> {

@@ -12,7 +12,7 @@ export interface Subjects {
   withdrawals: ReadonlyMap<string, Withdrawal>;
 }
 
-const NONE: Subjects = { questions: new Map(), withdrawals: new Map() };
+export const NONE: Subjects = { questions: new Map(), withdrawals: new Map() };
 
 /** Reads what proposals are about: a person who decides knows a question, a user and an amount, and no id. */
 export async function subjectsOf(proposals: readonly Proposal[], api: Api): Promise<Subjects> {

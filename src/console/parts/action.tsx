@@ -157,7 +157,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq });
+      tell({ text: of.done(result), seq, result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.

@@ -1,4 +1,5 @@
 import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/item.ts";
+import { type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { item } from "../../client/inbox/waiting.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
@@ -17,7 +18,8 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
-import { Decisions, type Proposal } from "./decisions.tsx";
+import { Decisions } from "./proposals/decisions.tsx";
+import type { Proposal } from "./proposals/proposed.tsx";
 
 const WITHIN_MS = 14 * DAY_MS;
 
@@ -31,6 +33,7 @@ interface Answers {
 
 interface Day extends Answers {
   proposals: readonly Proposal[];
+  subjects: Subjects;
 }
 
 /** Everything that waits for a person, most urgent first. */
@@ -46,7 +49,7 @@ export function TodayView() {
   const { value: checked, refused } = checks;
   return (
     <View name="Today" live={live} line={`pmctl inbox ${tenant}`}>
-      {({ proposals, ...day }) => (
+      {({ proposals, subjects, ...day }) => (
         <>
           {!checked && (
             <p class="soft">The audit log and the ledger: {refused?.message ?? "they are still being checked"}.</p>
@@ -55,6 +58,7 @@ export function TodayView() {
             items={[...day.items, ...(checked?.items ?? [])].map((each) => ({ tenant, ...each })).sort(compareItems)}
             unasked={[...day.unasked, ...(checked?.unasked ?? [])]}
             proposals={proposals}
+            subjects={subjects}
           />
         </>
       )}
@@ -62,7 +66,7 @@ export function TodayView() {
   );
 }
 
-function Waits({ items, unasked, proposals }: Omit<Day, "items"> & { items: readonly InboxItem[] }) {
+function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { items: readonly InboxItem[] }) {
   return (
     <>
       {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
@@ -94,7 +98,9 @@ function Waits({ items, unasked, proposals }: Omit<Day, "items"> & { items: read
               kind === "market.closed" || kind === "market.held" ? (
                 <MarketLink id={id} question="Settle or void it on its page" />
               ) : (
-                proposals.filter(({ proposalId }) => proposalId === id).map((each) => <Decisions key={id} of={each} />)
+                proposals
+                  .filter(({ proposalId }) => proposalId === id)
+                  .map((each) => <Decisions key={id} of={each} subjects={subjects} />)
               ),
           },
           {
@@ -115,8 +121,11 @@ async function readDay(api: Api, tenant: string): Promise<Day> {
     api.getConfig({}),
     api.listProposals({ status: "pending", limit: 200 }),
   ]);
-  const { items, unasked } = await readAnswers(Object.values(QUICK), { api, config }, tenant);
-  return { proposals, items: [...items, ...waitingDrift(tenant, config)], unasked };
+  const [{ items, unasked }, subjects] = await Promise.all([
+    readAnswers(Object.values(QUICK), { api, config }, tenant),
+    subjectsOf(proposals, api),
+  ]);
+  return { proposals, subjects, items: [...items, ...waitingDrift(tenant, config)], unasked };
 }
 
 /** Asks every question that the key may ask; one that fails does not hide the others. */

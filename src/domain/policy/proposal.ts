@@ -23,3 +23,8 @@ export interface Approval {
 export function isProposal(answer: object): boolean {
   return "proposalId" in answer && "approvalsNeeded" in answer;
 }
+
+/** Whether the answer of a change is a proposal that waits. */
+export function isPendingProposal(answer: object): boolean {
+  return isProposal(answer) && "status" in answer && answer.status === "pending";
+}

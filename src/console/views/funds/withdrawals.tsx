@@ -1,5 +1,6 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
-import { isolated } from "../../../domain/text.ts";
+import type { Terms } from "../../../domain/policy/approvals.ts";
+import { counted, isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
@@ -8,7 +9,9 @@ import { Table } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
-import { Decisions, type Proposal } from "../decisions.tsx";
+import { Decisions } from "../proposals/decisions.tsx";
+import type { Proposal } from "../proposals/proposed.tsx";
+import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 import { Money } from "../traders/actions.tsx";
 
 export type Withdrawal = WireResult<"listWithdrawals">["items"][number];
@@ -23,6 +26,8 @@ export function Withdrawals({
   proposals: readonly Proposal[];
   empty: string;
 }) {
+  const waitingFor = (row: Withdrawal): Proposal | undefined =>
+    proposals.find(({ request }) => request.id === row.withdrawalId);
   return (
     <Table
       name="Withdrawals"
@@ -33,15 +38,16 @@ export function Withdrawals({
       columns={[
         { title: "Trader", cell: ({ userId }) => <TraderLink id={userId} /> },
         { title: "Amount", isNumber: true, cell: ({ amount }) => <Usd of={amount} /> },
-        { title: "Status", cell: ({ status }) => <span class={LOOKS[status]}>{status}</span> },
+        { title: "Status", cell: (row) => <Status of={row} proposal={waitingFor(row)} /> },
         { title: "Asked", cell: ({ createdAt }) => <Time at={createdAt} /> },
         { title: "Withdrawal", cell: ({ withdrawalId }) => withdrawalId },
         {
           title: "Decide",
           cell: (row) => {
-            const waiting = proposals.find(({ request }) => request.id === row.withdrawalId);
+            const waiting = waitingFor(row);
             if (row.status !== "pending") return "—";
-            return waiting ? <Decisions of={waiting} /> : <Decide of={row} />;
+            const subjects = { withdrawals: new Map([[row.withdrawalId, row]]) };
+            return waiting ? <Decisions of={waiting} subjects={subjects} /> : <Decide of={row} />;
           },
         },
       ]}
@@ -49,7 +55,18 @@ export function Withdrawals({
   );
 }
 
+const NO_TERMS: Terms = { holdHours: 0, approvals: 1 };
 const LOOKS = { pending: "warn", approved: "good", rejected: "" } as const;
+
+function Status({ of: { status }, proposal }: { of: Withdrawal; proposal: Proposal | undefined }) {
+  const { approvals, approvalsNeeded } = proposal ?? { approvals: [], approvalsNeeded: 0 };
+  return (
+    <span class={LOOKS[status]}>
+      {status}
+      {proposal && `, a proposal waits: ${approvals.length} of ${counted(approvalsNeeded, "approval")}`}
+    </span>
+  );
+}
 
 /** The proposals to approve a withdrawal that wait for another person. */
 export async function waitingApprovals(api: Api): Promise<Proposal[]> {
@@ -62,16 +79,24 @@ function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }
     label: "Approve" | "Reject",
     operation: "approveWithdrawal" | "rejectWithdrawal",
     effect: string,
-  ): ActionOf<WireResult<"getUser">> => ({
+  ): ActionOf<{ user: WireResult<"getUser">; terms: Terms | null }> => ({
     label,
     thing: `${exactUsd(amount)} of ${isolated(userId)}`,
     about: { q: id },
     scope: "funds",
-    preview: (api) => api.getUser({ id: userId }),
+    preview: async (api) => {
+      const [user, terms] = await Promise.all([
+        api.getUser({ id: userId }),
+        // Only a payment waits for other people.
+        label === "Approve" ? termsOfMoney(api, "withdraw", amount) : NO_TERMS,
+      ]);
+      return { user, terms };
+    },
     explain: (shown) => (
       <>
+        {shown && <Proposes terms={shown.terms} meanwhile="nothing is paid until then, so pay nothing now" />}
         <p>{effect}</p>
-        {shown && <Money of={shown} />}
+        {shown && <Money of={shown.user} />}
       </>
     ),
     run: (api) => api[operation]({ id }),

@@ -1,4 +1,3 @@
-import { waitsFor } from "../../../client/end-terms.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { roundPrice } from "../../../domain/money.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
@@ -11,6 +10,7 @@ import { TraderLink } from "../../parts/links.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
+import { Proposes } from "../proposals/proposes.tsx";
 import type { Market } from "./words.tsx";
 
 type Preview = WireResult<"previewSettlement">;
@@ -43,7 +43,9 @@ function outcomeText({ outcome = "", fraction = "" }: Values): string {
   return fraction.trim() === "" ? "" : `yes=${Number(fraction)}`;
 }
 
-const flagOf = (outcome: Correction["from"]): string => (typeof outcome === "string" ? outcome : `yes=${outcome.yes}`);
+/** An outcome as flags state it. */
+export const outcomeFlag = (outcome: Correction["from"]): string =>
+  typeof outcome === "string" ? outcome : `yes=${outcome.yes}`;
 
 /** The outcome as requests state it. */
 function outcomeSent({ outcome, fraction }: Values): "yes" | "no" | "void" | { yes: number } {
@@ -58,7 +60,7 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
     scope: "settle",
     fields: outcomeFields("Outcome"),
     preview: (api, values) => api.previewSettlement({ id, outcome: outcomeText(values) }),
-    explain: (shown) => (shown ? <Payment of={shown} /> : <p>Choose the outcome to see what it pays.</p>),
+    explain: (shown) => (shown ? <End of={shown} /> : <p>Choose the outcome to see what it pays.</p>),
     run: (api, shown, values) =>
       api.settleMarket({ marketId: id, outcome: outcomeSent(values) as Exclude<Sent, "void">, ...expected(shown) }),
     line: (values, reason, shown) =>
@@ -90,7 +92,7 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
     explain: (shown) => (
       <>
         <p>Open positions get back what they cost, fees included. Traders read the reason.</p>
-        {shown && <Payment of={shown} />}
+        {shown && <End of={shown} />}
       </>
     ),
     run: (api, shown, _values, reason) =>
@@ -117,7 +119,14 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
     fields: outcomeFields("The right outcome", ["void", "Void"]),
     preview: (api, values) => api.previewCorrection({ id, outcome: outcomeText(values) }),
     explain: (shown) =>
-      shown ? <Change of={shown} /> : <p>Choose the right outcome to see who pays and gets what.</p>,
+      shown ? (
+        <>
+          <Proposes terms={shown.terms} meanwhile="nothing is paid until then" />
+          <Change of={shown} />
+        </>
+      ) : (
+        <p>Choose the right outcome to see who pays and gets what.</p>
+      ),
     run: (api, shown, values, reason) =>
       api.correctMarket({
         ...{ id, outcome: outcomeSent(values), reason },
@@ -127,7 +136,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
       pmctl(
         ...[tenant, "market", "correct", id, ...option("outcome", outcomeText(values))],
         ...[
-          ...option("expect-outcome", shown && flagOf(shown.from)),
+          ...option("expect-outcome", shown && outcomeFlag(shown.from)),
           ...option("max-treasury", shown?.fromTreasuryUsd),
         ],
         ...option("reason", reason),
@@ -156,16 +165,20 @@ function told<Result extends object>(result: unknown, question: string, done: (r
     : done(result as Result);
 }
 
-/** What an end waits for that becomes a proposal. */
-const waiting = ({ terms }: Preview | Correction) => {
-  const waits = waitsFor(terms);
-  return ["Becomes a proposal", waits && `It waits for ${waits}.`] as const;
-};
+function End({ of: shown }: { of: Preview }) {
+  return (
+    <>
+      <Proposes terms={shown.terms} meanwhile="nothing is paid until then, and the market is suspended" />
+      <Payment of={shown} />
+    </>
+  );
+}
 
 /** Without the noise of adding numbers of at most six decimals. */
 const sumOf = (...dollars: number[]): number => roundPrice(dollars.reduce((sum, each) => sum + each, 0));
 
-function Payment({ of: shown }: { of: Preview }) {
+/** What an end pays. */
+export function Payment({ of: shown }: { of: Preview }) {
   const { status, outcome, price, payouts, escrowUsd, totalUsd, houseResultUsd, fromFeesUsd } = shown;
   const { fromTreasuryUsd, toTreasuryUsd, largest } = shown;
   return (
@@ -197,14 +210,14 @@ function Payment({ of: shown }: { of: Preview }) {
               </>
             ),
           ],
-          waiting(shown),
         ]}
       />
     </>
   );
 }
 
-function Change({ of: shown }: { of: Correction }) {
+/** What a correction moves. */
+export function Change({ of: shown }: { of: Correction }) {
   const { from, to, users, takenBackUsd, receivablesUsd, paidUsd, feesUsd, until } = shown;
   const { fromTreasuryUsd, toTreasuryUsd } = shown;
   return (
@@ -224,7 +237,6 @@ function Change({ of: shown }: { of: Correction }) {
           <Usd key="house" of={sumOf(toTreasuryUsd, -fromTreasuryUsd, feesUsd)} />,
         ],
         ["Possible until", <Time key="until" at={until} />],
-        waiting(shown),
       ]}
     />
   );

@@ -8,7 +8,8 @@ import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
-import { Decisions, type Proposal, Standing } from "../decisions.tsx";
+import { Decisions } from "../proposals/decisions.tsx";
+import { type Proposal, Standing } from "../proposals/proposed.tsx";
 import { MarketActions } from "./actions.tsx";
 import { MarketFacts } from "./facts.tsx";
 import { Depth, Liability, Price } from "./figures.tsx";
@@ -61,8 +62,8 @@ export function MarketView({ id, query }: ViewProps) {
           {proposals.map((proposal) => (
             <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
               <h2>A proposal waits</h2>
-              <Standing of={proposal} />
-              <Decisions of={proposal} />
+              <Standing of={{ proposal }} />
+              <Decisions of={proposal} subjects={{ questions: new Map([[of.id, of.question]]) }} />
             </section>
           ))}
           <MarketFacts of={of} />

@@ -1,4 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
+import type { Terms } from "../../../domain/policy/approvals.ts";
 import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
@@ -7,6 +8,7 @@ import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl, pmctlAbout } from "../../terminal-line.ts";
+import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 
 type User = WireResult<"getUser">;
 
@@ -34,16 +36,20 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
     line: (_, reason) => pmctlAbout(tenant, id, "user", label.toLowerCase(), ...option("reason", reason)),
     done: (result) => `${isolated(id)} is ${(result as WireResult<StateChange>).state}.`,
   });
-  const credit: ActionOf<User> = {
+  const credit: ActionOf<User & { terms: Terms | null }> = {
     label: "Credit",
     thing: id,
     about: { userId: id },
     scope: "funds",
     fields: [{ name: "amount", label: "Amount in USD", kind: "number" }],
-    preview: (api) => api.getUser({ id }),
+    preview: async (api, { amount }) => {
+      const [user, terms] = await Promise.all([api.getUser({ id }), termsOfMoney(api, "credit", Number(amount))]);
+      return { ...user, terms };
+    },
     explain: (shown, { amount }) =>
       shown ? (
         <>
+          <Proposes terms={shown.terms} meanwhile="nothing is credited until then" />
           <p>
             The wallet holds <Usd of={shown.balanceUsd} /> and will hold{" "}
             <Usd of={toMicro(shown.balanceUsd + Number(amount))} />. The money comes from outside the ledger, and the

@@ -1,0 +1,116 @@
+import type { ComponentChildren } from "preact";
+import { objectionsTo } from "../../../client/inbox/objections.ts";
+import { proposedWork, type Subjects, subjectsOf } from "../../../client/inbox/proposed.ts";
+import type { Api, WireResult } from "../../../contract/operations.ts";
+import { Facts } from "../../parts/facts.tsx";
+import { MarketLink, TraderLink } from "../../parts/links.tsx";
+import { Time } from "../../parts/time.tsx";
+import { Usd } from "../../parts/usd.tsx";
+import { Refused } from "../../refused.ts";
+import { PlannedChanges, readProposed } from "../configuration/planned.tsx";
+import { Change, outcomeFlag, Payment } from "../market/ends.tsx";
+import { Money } from "../traders/actions.tsx";
+
+export type Proposal = WireResult<"getProposal">;
+
+/** What a person must know who decides about a proposal. */
+export interface Told {
+  proposal: Proposal;
+  subjects?: Subjects;
+  objections?: readonly string[];
+  /** Draws what it would pay or change as things stand. */
+  effect?: () => ComponentChildren;
+}
+
+/** Reads all that a proposal rests on. */
+export async function tellProposal(proposal: Proposal, api: Api): Promise<Told> {
+  const [subjects, objections] = await Promise.all([subjectsOf([proposal], api), objectionsTo(proposal, api)]);
+  try {
+    return { proposal, subjects, objections, effect: await effectOf(proposal, subjects, api) };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const { message } = error;
+    return { proposal, subjects, objections, effect: () => <p class="problem">As things stand: {message}.</p> };
+  }
+}
+
+async function effectOf(
+  { kind, marketId, outcome, request }: Proposal,
+  { questions, withdrawals }: Subjects,
+  api: Api,
+): Promise<() => ComponentChildren> {
+  const { id, amount, operation: _, maxTreasuryUsd: most, ...rest } = request;
+  if (marketId !== null && outcome !== null) {
+    const ref = { id: marketId, outcome: outcomeFlag(outcome) };
+    const moved =
+      kind === "correct"
+        ? await api.previewCorrection(ref).then((of) => <Change of={of} />)
+        : await api.previewSettlement(ref).then((of) => <Payment of={of} />);
+    return () => (
+      <>
+        <Facts
+          of={[
+            ["Question", <MarketLink key="question" id={marketId} question={questions.get(marketId)} />],
+            ["Outcome", ref.outcome],
+            ["The treasury adds at most", typeof most === "number" && <Usd of={most} />],
+          ]}
+        />
+        {moved}
+      </>
+    );
+  }
+  if (kind === "loosen") {
+    const planned = await readProposed(api, { kind, request });
+    return () => planned && <PlannedChanges of={planned} empty="Nothing differs from what is live." />;
+  }
+  if (kind === "key") {
+    const stated = Object.entries(rest).map(
+      ([name, value]) => [name, <bdi key={name}>{JSON.stringify(value)}</bdi>] as const,
+    );
+    return () => <Facts of={stated} />;
+  }
+  const paid = kind === "credit" ? { userId: String(id), amount: Number(amount) } : withdrawals.get(String(id));
+  if (!paid) return () => null;
+  const user = await api.getUser({ id: paid.userId });
+  return () => (
+    <>
+      <Facts
+        of={[
+          ["Trader", <TraderLink key="user" id={paid.userId} />],
+          ["Amount", <Usd key="amount" of={paid.amount} />],
+        ]}
+      />
+      <Money of={user} />
+    </>
+  );
+}
+
+/** What a proposal would do, who agrees, who objects, and when it can take effect. */
+export function Standing({ of: { proposal, subjects, objections: texts = [], effect } }: { of: Told }) {
+  const { approvals, approvalsNeeded, objections, reason, evidence, finalAt, proposedBy, proposedAt } = proposal;
+  return (
+    <>
+      <p>It would {proposedWork(proposal, subjects)}.</p>
+      {effect?.()}
+      <Facts
+        of={[
+          ["Proposed by", proposedBy],
+          ["Proposed at", <Time key="at" at={proposedAt} />],
+          ["Reason", reason && <bdi>{reason}</bdi>],
+          [
+            "Evidence",
+            evidence === null ? "" : <bdi>{typeof evidence === "string" ? evidence : JSON.stringify(evidence)}</bdi>,
+          ],
+          ["Approvals", `${approvals.length} of ${approvalsNeeded}: ${approvals.map(({ by }) => by).join(", ")}`],
+          ["Objections", String(objections)],
+          ["Earliest effect", <Time key="final" at={finalAt} />],
+        ]}
+      />
+      {texts.map((text) => (
+        <p key={text} dir="auto">
+          {text}
+        </p>
+      ))}
+    </>
+  );
+}
