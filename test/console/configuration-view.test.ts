@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { accessibilityProblems } from "../support/browser.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
-import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, actBefore, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 let operator: Operator;
 let server: ServerProcess;
@@ -72,7 +72,9 @@ test("a dialog whose figures are outdated changes nothing, and a freeze stops ro
   await applies.last().getByRole("button", { name: "Roll back" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("textbox", { name: "Reason" }).fill("Too late");
-  await done("policy", "set", "-t", "acme", "maxTradeUsd=200", "--reason", "Meanwhile", "--yes");
+  await actBefore(page, "**/v1/config", "POST", () =>
+    done("policy", "set", "-t", "acme", "maxTradeUsd=200", "--reason", "Meanwhile", "--yes"),
+  );
   await dialog.getByRole("button", { name: "Confirm" }).click();
   await dialog.getByRole("alert").waitFor();
   expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({ maxTradeUsd: 200 });
@@ -117,20 +119,14 @@ test("Change sets one limit after showing its effect, bound to the value shown; 
       await dialog.getByLabel("New value").fill(wanted);
       await dialog.getByText(`policy.${name}${live}${wanted}`).waitFor();
       await dialog.getByRole("textbox", { name: "Reason" }).fill("Slowly");
-      // The dialog hears of the change only after its Confirm, which so is stale.
-      const heard = Promise.withResolvers<void>();
-      await page.route("**/v1/policy", async (route) => {
-        if (route.request().method() === "GET") await heard.promise;
-        await route.continue();
-      });
       const set = `${name}=${stale}`;
-      await done("policy", "set", "-t", "acme", set, "--reason", "Meanwhile", "--yes", "--accept-loosening");
+      await actBefore(page, "**/v1/policy", "PUT", () =>
+        done("policy", "set", "-t", "acme", set, "--reason", "Meanwhile", "--yes", "--accept-loosening"),
+      );
+      await dialog.getByRole("button", { name: "Confirm" }).click();
+      await dialog.getByRole("alert").getByText("check them and confirm again").waitFor();
       await expect.poll(() => row.locator("td").nth(2).textContent()).toBe(stale);
       expect(await dialog.evaluate((it) => it.matches(":modal"))).toBe(true);
-      await dialog.getByRole("button", { name: "Confirm" }).click();
-      heard.resolve();
-      await dialog.getByRole("alert").getByText("check them and confirm again").waitFor();
-      await page.unroute("**/v1/policy");
       await dialog.getByText(`policy.${name}${stale}${wanted}`).waitFor();
     });
     expect(result).toContain(`policy.${name} is ${wanted}.`);

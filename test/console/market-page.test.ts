@@ -5,7 +5,7 @@ import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, actBefore, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE, resolution: { correctionHours: 24 } });
 const two = tenantOfTests({ console: CONSOLE, resolution: { approvals: 2 } });
@@ -100,19 +100,14 @@ test("settling shows what it pays and is bound to it: a trade in between changes
   );
   expect(await accessibilityProblems(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");
-  // The dialog hears of the trade only after its Confirm, which so is stale.
-  const heard = Promise.withResolvers<void>();
-  await page.route("**/mkt_settled/settlement?*", async (route) => {
-    await heard.promise;
-    await route.continue();
-  });
   const order = { marketId: "mkt_settled", traderId: "usr_1", side: "yes", amountMicro: 5_000_000n } as const;
-  await tenant.services.sequencer.submit({
-    command: { type: "placeTrade", id: "trd_between", ...order, claimedJurisdiction: undefined },
-    actor: "user:usr_1",
-  });
+  await actBefore(page, "**/v1/settle", "POST", () =>
+    tenant.services.sequencer.submit({
+      command: { type: "placeTrade", id: "trd_between", ...order, claimedJurisdiction: undefined },
+      actor: "user:usr_1",
+    }),
+  );
   await dialog.getByRole("button", { name: "Confirm" }).click();
-  heard.resolve();
   await dialog.getByRole("alert").waitFor();
   expect(await tenant.audit("market.settled")).toEqual([]);
   const after = await other().previewSettlement({ id: "mkt_settled", outcome: "yes" });

@@ -48,3 +48,15 @@ export async function act(page: Page, button: Locator, reason: string, choose?: 
 /** Complaints that are faults: the browser itself reports each 401 before the sign-in, and what a reload interrupts. */
 export const troubles = (complaints: readonly string[]): string[] =>
   complaints.filter((each) => !/status of 401|ERR_ABORTED/.test(each));
+
+/** Lets another person act between what a dialog shows and its next change of the address, which so is outdated. */
+export async function actBefore(page: Page, address: string, method: string, act: () => Promise<unknown>) {
+  let hasActed = false;
+  await page.route(address, async (route) => {
+    if (!hasActed && route.request().method() === method) {
+      hasActed = true;
+      await act();
+    }
+    await route.continue();
+  });
+}
