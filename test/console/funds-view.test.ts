@@ -64,7 +64,7 @@ test("pending withdrawals are approved and rejected in their rows, with the audi
     { type: "withdrawal.rejected", actor: "admin:ops", payload: { withdrawalId: third } },
   ]);
   await operator().rejectWithdrawal({ id: second });
-  await page.getByText("No withdrawal waits for a decision").waitFor({ timeout: 30_000 });
+  await page.getByText("No withdrawal waits for a decision").waitFor({ timeout: 3000 });
   await expect.poll(() => focusedTag(page)).toBe("H1");
   await page.getByLabel("Withdrawals").selectOption("all");
   await expect.poll(() => present(page)).toEqual([third, second, first]);
@@ -89,15 +89,15 @@ test("rows keep their places while the pointer or the focus is at them; what is 
   const approve = (id: string) => rowOf(page, id).getByRole("button", { name: "Approve" });
   await approve(newer).hover();
   const third = await ask();
-  await expect.poll(() => present(page), { timeout: 30_000 }).toEqual([newer, older, third]);
+  await expect.poll(() => present(page), { timeout: 3000 }).toEqual([newer, older, third]);
   await second.rejectWithdrawal({ id: newer });
-  await expect.poll(() => rowOf(page, newer).getAttribute("data-stale"), { timeout: 30_000 }).toBe("true");
+  await expect.poll(() => rowOf(page, newer).getAttribute("data-stale"), { timeout: 3000 }).toBe("true");
   expect(await approve(newer).isDisabled()).toBe(true);
   expect(await present(page)).toEqual([newer, older, third]);
   await approve(older).focus();
   await page.getByRole("heading", { level: 1 }).hover();
   await second.rejectWithdrawal({ id: older });
-  await expect.poll(() => rowOf(page, older).getAttribute("data-stale"), { timeout: 30_000 }).toBe("true");
+  await expect.poll(() => rowOf(page, older).getAttribute("data-stale"), { timeout: 3000 }).toBe("true");
   expect(await approve(older).evaluate((button) => button === button.ownerDocument.activeElement)).toBe(true);
   await page.getByRole("link", { name: "Funds" }).focus();
   await expect.poll(() => present(page)).toEqual([third]);
@@ -137,7 +137,7 @@ test("deposits, debits and the sums by provider are those of the API; a file is 
   await user("usr_debtor").requestWithdrawal({ amount: 40 });
   await pay({ kind: "refund", refunds: [{ id: "re_1", amountMicro: 50_000_000n, failed: false }] }, "usr_debtor");
   const debtors = page.getByRole("table", { name: "Receivables" });
-  await debtors.locator('[data-id="usr_debtor"]').getByText("$40.00").waitFor({ timeout: 30_000 });
+  await debtors.locator('[data-id="usr_debtor"]').getByText("$40.00").waitFor({ timeout: 5000 });
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

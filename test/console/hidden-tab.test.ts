@@ -34,7 +34,7 @@ test("a hidden tab gives its connection back and asks nothing; visible again it 
   expect(asked).toEqual([]);
   expect(await page.getByText("Connection lost").count()).toBe(1);
   await turn("visible");
-  await rowOf(page, "usr_new").waitFor({ timeout: 30_000 });
+  await rowOf(page, "usr_new").waitFor({ timeout: 3000 });
   await page.getByText("Connection lost").waitFor({ state: "detached" });
   await expect.poll(() => page.locator("[data-stale]").count()).toBe(0);
 });

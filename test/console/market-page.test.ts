@@ -51,7 +51,7 @@ test("a market's page has its prices with trades, depth, positions, liability by
 
   await other().clarifyMarket({ id: "mkt_seen", text: HOSTILE_REASON.replaceAll("\u202e", "") });
   const row = timeline(page).locator("[data-kind='market.clarified']");
-  await row.waitFor({ timeout: 30_000 });
+  await row.waitFor({ timeout: 5000 });
   expect(await row.textContent()).toContain("admin:second clarified the market: ");
   expect(await row.getByRole("link").getAttribute("href")).toBe(`/console/record/${await row.getAttribute("data-id")}`);
   expect(await timeline(page).locator("tbody tr").count()).toBe(3);
@@ -175,11 +175,11 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   await page
     .getByRole("region", { name: "Pending proposal" })
     .getByText("1 of 2: admin:ops")
-    .waitFor({ timeout: 30_000 });
+    .waitFor({ timeout: 5000 });
   const second = localApi(two.services.handlers, { actor: "admin:second" });
   const { proposalId } = await second.getMarketProposal({ id: "mkt_two" });
   await second.rejectProposal({ id: proposalId, reason: "Not yet" });
-  await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 30_000 });
+  await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 5000 });
   await second.settleMarket({ marketId: "mkt_two", outcome: "yes" });
   const region = page.getByRole("region", { name: "Pending proposal" });
   expect(await act(page, region.getByRole("button", { name: "Approve" }), "Seen")).toMatch(/^Approved: .* Entry \d+$/);

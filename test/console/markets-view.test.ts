@@ -39,7 +39,7 @@ test("markets of every status are listed, searched and filtered in the address, 
   );
   expect(await page.locator("main img").count()).toBe(0);
   await operator().suspendMarket({ id: "mkt_snow" });
-  await rowOf(page, "mkt_snow").getByText("Suspended").waitFor({ timeout: 30_000 });
+  await rowOf(page, "mkt_snow").getByText("Suspended").waitFor({ timeout: 5000 });
   expect(await accessibilityProblems(page)).toEqual([]);
 
   await page.getByLabel("Status").selectOption({ label: "Suspended" });
@@ -90,7 +90,7 @@ test("a market is created with a preview of its cost and curve, at the liquidity
     actor: "admin:ops",
     payload: { question: "Will it hail?", kind: "lmsr", p0: "0.25", liquidity: "50", reason: "Traders asked" },
   });
-  await page.getByRole("link", { name: "Will it hail?" }).waitFor({ timeout: 30_000 });
+  await page.getByRole("link", { name: "Will it hail?" }).waitFor({ timeout: 5000 });
   expect(troubles(complaints)).toEqual([]);
   await close();
 

@@ -124,7 +124,7 @@ test("who approves looser limits sees each of them, and what that means for trad
 test("the command of a closed market suggests no outcome, and Decide leads to the market", async () => {
   await tenant.openMarket("mkt_closed", { question: "Over?", closeAt: Date.now() + 1500 });
   await expect
-    .poll(async () => (await other().getMarket({ id: "mkt_closed" })).status, { timeout: 30_000 })
+    .poll(async () => (await other().getMarket({ id: "mkt_closed" })).status, { timeout: 5000 })
     .toBe("closed");
   const { page, close } = await openConsole(tenant);
   const row = rowOf(page, "mkt_closed");

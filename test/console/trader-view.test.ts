@@ -63,7 +63,7 @@ test("positions are those of the trader's own portfolio, with the result of each
     ...{ marketId: "mkt_open", selection: { side: "yes" }, amount: 2 },
   });
   await expect
-    .poll(() => table.locator('[data-id="mkt_open"] td').nth(1).textContent(), { timeout: 30_000 })
+    .poll(() => table.locator('[data-id="mkt_open"] td').nth(1).textContent(), { timeout: 5000 })
     .not.toBe(before);
   expect(await page.locator("main img").count()).toBe(0);
   expect(await accessibilityProblems(page)).toEqual([]);
@@ -102,7 +102,7 @@ test("the statement is the trader's own, leads to the entries, makes a file, and
   expect(file.suggestedFilename()).toBe("acme-statement.csv");
   await region.getByText("4 rows, all of them.").waitFor();
   const { withdrawalId } = await user("usr_2").requestWithdrawal({ amount: 12.34 });
-  await table.getByText(withdrawalId).waitFor({ timeout: 30_000 });
+  await table.getByText(withdrawalId).waitFor({ timeout: 5000 });
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

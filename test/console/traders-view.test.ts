@@ -25,7 +25,7 @@ test("traders are listed with standing and money, searched and filtered in the a
   expect(await rowOf(page, "usr_ann").textContent()).toContain("$500.00");
   expect(await rowOf(page, "usr_bob").textContent()).toContain("Restricted");
   await operator().restrictUser({ id: "usr_ann" });
-  await rowOf(page, "usr_ann").getByText("Restricted").waitFor({ timeout: 30_000 });
+  await rowOf(page, "usr_ann").getByText("Restricted").waitFor({ timeout: 5000 });
   await operator().releaseUser({ id: "usr_ann" });
 
   await page.keyboard.press("/");
