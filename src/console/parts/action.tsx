@@ -203,7 +203,8 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           aria-busy={isReading}
           data-stale={isStale ? "true" : undefined}
         >
-          {failure === undefined ? of.explain(shown, values) : <p class="problem">{failure}</p>}
+          {failure !== undefined && <p class="problem">{failure}</p>}
+          {failure === undefined && (!over || mayBeMade) && of.explain(shown, values)}
         </div>
         <label class="field">
           Reason
