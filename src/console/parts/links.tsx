@@ -17,6 +17,15 @@ export function TraderLink({ id }: { id: string }) {
   );
 }
 
+/** The markets of a category. */
+export function CategoryLink({ category }: { category: string }) {
+  return (
+    <a href={addressOf("/markets", { category })} dir="auto">
+      {category}
+    </a>
+  );
+}
+
 export function EntryLink({ seq }: { seq: number }) {
   return <a href={addressOf(`/record/${seq}`)}>Entry {seq}</a>;
 }

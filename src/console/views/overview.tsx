@@ -2,12 +2,11 @@ import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
-import { TraderLink } from "../parts/links.tsx";
+import { CategoryLink, TraderLink } from "../parts/links.tsx";
 import { Filter } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { Section, View } from "../parts/view.tsx";
-import { addressOf } from "../router.ts";
 import { pmctl } from "../terminal-line.ts";
 import { Charts, Comparison, Days } from "./overview/figures.tsx";
 
@@ -66,14 +65,7 @@ function Categories({ of }: { of: WireResult<"getHouseReport">["byCategory"] }) 
       id={({ category }) => category}
       empty="Nothing was traded in this period."
       columns={[
-        {
-          title: "Category",
-          cell: ({ category }) => (
-            <a href={addressOf("/markets", { category })} dir="auto">
-              {category}
-            </a>
-          ),
-        },
+        { title: "Category", cell: ({ category }) => <CategoryLink category={category} /> },
         { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
         { title: "House result", isNumber: true, cell: ({ revenue }) => <Usd of={revenue} /> },
         { title: "Margin", isNumber: true, cell: ({ netMargin }) => percent(netMargin) },
@@ -88,7 +80,7 @@ function Traders({ of }: { of: WireResult<"getTradersReport">["traders"] }) {
       name="Traders"
       rows={of}
       id={({ userId }) => userId}
-      empty="Nobody traded in this period."
+      empty="No user traded in this period."
       columns={[
         { title: "Trader", cell: ({ userId }) => <TraderLink id={userId} /> },
         { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },

@@ -1,9 +1,9 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { decimalText, parseDecimal } from "../../../domain/decimal.ts";
 import { count } from "../../format.ts";
+import { CategoryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { addressOf } from "../../router.ts";
 import { type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
 
 /** So many groups are drawn, those with the largest losses. */
@@ -18,14 +18,7 @@ export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory
       id={({ category }) => category}
       empty="No market is unsettled."
       columns={[
-        {
-          title: "Category",
-          cell: ({ category }) => (
-            <a href={addressOf("/markets", { category })} dir="auto">
-              {category}
-            </a>
-          ),
-        },
+        { title: "Category", cell: ({ category }) => <CategoryLink category={category} /> },
         { title: "Markets", isNumber: true, cell: ({ markets }) => count(markets) },
         { title: "All together can cost", isNumber: true, cell: ({ maxLiability }) => <Usd of={maxLiability} /> },
       ]}

@@ -135,7 +135,7 @@ export function Load({ of: { recent, queue, clients } }: { of: Status }) {
         name="Clients"
         rows={clients}
         id={({ kind, client }) => `${kind} ${client}`}
-        empty="Nobody sent a request within the last minute."
+        empty="No client sent a request within the last minute."
         columns={[
           { title: "Client", cell: ({ client }) => <bdi>{client}</bdi> },
           { title: "Counted", cell: ({ kind }) => WORDS[kind] },
