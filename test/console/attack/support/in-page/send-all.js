@@ -25,18 +25,17 @@ export default async function sendAll({ to, body, key, token }) {
   await attempt("form data", "/console/session", { method: "POST", mode: "no-cors", body: data });
   navigator.sendBeacon(`${to}/console/api/v1/markets`, new Blob([text], { type: "text/plain" }));
 
-  const loaded = async (element) => {
-    const outcome = new Promise((resolve) => {
-      element.onload = () => resolve("loaded");
-      element.onerror = () => resolve("refused");
+  const loaded = (tag, attributes) =>
+    new Promise((resolve) => {
+      const element = document.createElement(tag);
+      // Before its address: an image is asked for at once, and may fail before anyone listens.
+      element.onload = () => resolve(`${element.tagName}: loaded`);
+      element.onerror = () => resolve(`${element.tagName}: refused`);
+      document.body.append(Object.assign(element, attributes));
     });
-    document.body.append(element);
-    return outcome;
-  };
-  const script = Object.assign(document.createElement("script"), { src: `${to}/console/session` });
-  const image = Object.assign(document.createElement("img"), { src: `${to}/console/api/v1/audit?x` });
-  const style = Object.assign(document.createElement("link"), { rel: "stylesheet", href: `${to}/console/` });
-  for (const element of [script, image, style]) read.push(`${element.tagName}: ${await loaded(element)}`);
+  read.push(await loaded("script", { src: `${to}/console/session` }));
+  read.push(await loaded("img", { src: `${to}/console/api/v1/audit?x` }));
+  read.push(await loaded("link", { rel: "stylesheet", href: `${to}/console/` }));
   const socket = new WebSocket(`${to.replace("http", "ws")}/console/api/v1/stream`);
   read.push(
     await new Promise((resolve) => {
