@@ -73,7 +73,10 @@ async function extract(): Promise<string> {
 
 export interface OpenPage {
   page: Page;
-  /** What the page complained about: errors of scripts, of the console, of the security policy, failed requests. */
+  /**
+   * What the page complained about: errors of scripts, of the console, of the security policy, failed requests.
+   * A request that the page itself ended, as it left a view or a stream, is none.
+   */
   complaints: string[];
   close(): Promise<void>;
 }
@@ -89,7 +92,10 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (["error", "warning"].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
   });
   page.on("pageerror", (error) => complaints.push(`script: ${error.message}`));
-  page.on("requestfailed", (request) => complaints.push(`request: ${request.url()} ${request.failure()?.errorText}`));
+  page.on("requestfailed", (request) => {
+    const error = request.failure()?.errorText;
+    if (error !== "net::ERR_ABORTED") complaints.push(`request: ${request.url()} ${error}`);
+  });
   return { page, complaints, close: () => context.close() };
 }
 
