@@ -17,10 +17,9 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
   const asked = useRef<Desk["ask"]>(() => {});
   const desk = useMemo((): Desk => {
     const apiFor = (options: ApiOptions) => consoleApi(session, onEnd, options);
-    const backgroundApi = apiFor({ isBackground: true });
-    const changes = new Changes(backgroundApi);
+    const changes = new Changes(apiFor({ isBackground: true }));
     const ask: Desk["ask"] = (dialog) => asked.current(dialog);
-    return { session, api: apiFor({}), backgroundApi, apiFor, changes, tell: setNotice, ask };
+    return { session, api: apiFor({}), apiFor, changes, tell: setNotice, ask };
   }, [session]);
   useEffect(() => () => desk.changes.end(), [desk]);
   useEffect(() => {

@@ -72,7 +72,7 @@ export function Keys() {
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["?", "Show the keys"],
   ["/", "Search in the view"],
-  ["Ctrl K", "Find a view, a market or a trader"],
+  ["Ctrl K", "Find a view, a command, a market or a trader"],
   ["Escape", "Close a dialog"],
   ...VIEWS.map(({ key, name }) => [`g ${key}`, `Go to ${name}`] as const),
 ];
