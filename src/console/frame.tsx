@@ -4,7 +4,7 @@ import { isPendingProposal } from "../domain/policy/proposal.ts";
 import { type ApiOptions, consoleApi, type OnEnd } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
 import { keepFocus } from "./keep-focus.ts";
-import { Keys } from "./keys.tsx";
+import { Keys } from "./keyboard/keys.tsx";
 import { Changes } from "./live/changes.ts";
 import { addressOf, followLinks, usePlace } from "./router.ts";
 import { type Session, signOut } from "./session.ts";

@@ -1,11 +1,11 @@
 import { useEffect, useId, useState } from "preact/hooks";
+import { useDesk } from "../desk.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { traderAddress } from "../parts/links.tsx";
+import { addressOf, go } from "../router.ts";
+import { mayUse } from "../session.ts";
+import { VIEWS } from "../views.ts";
 import { COMMANDS, press } from "./commands.ts";
-import { useDesk } from "./desk.ts";
-import { Dialog } from "./parts/dialog.tsx";
-import { traderAddress } from "./parts/links.tsx";
-import { addressOf, go } from "./router.ts";
-import { mayUse } from "./session.ts";
-import { VIEWS } from "./views.ts";
 
 interface Choice {
   id: string;

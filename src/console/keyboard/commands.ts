@@ -1,5 +1,5 @@
-import type { OperationScope } from "../domain/access/scopes.ts";
-import { addressOf, go, placeNow } from "./router.ts";
+import type { OperationScope } from "../../domain/access/scopes.ts";
+import { addressOf, go, placeNow } from "../router.ts";
 
 export interface Command {
   /** The text of the button that does it. */

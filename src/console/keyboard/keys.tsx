@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { Dialog } from "../parts/dialog.tsx";
+import { addressOf, go } from "../router.ts";
+import { VIEWS } from "../views.ts";
 import { Palette } from "./palette.tsx";
-import { Dialog } from "./parts/dialog.tsx";
-import { addressOf, go } from "./router.ts";
-import { VIEWS } from "./views.ts";
 
 /** The second key of a pair such as `g m` comes within this time. */
 const PAIR_MS = 1500;
