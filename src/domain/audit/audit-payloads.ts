@@ -14,11 +14,13 @@ import type {
   EndedSession,
   PaymentConflict,
   PolicyChanges,
+  Replay,
   ResolutionEvidence,
   Restore,
   Restriction,
   StatedKeys,
   StatedTenant,
+  Sweep,
   WalletCredit,
   WalletDebit,
   WithdrawalStep,
@@ -169,6 +171,12 @@ export type AuditPayloads = {
     /** The receiver's name in the tenant file. */
     receiver: string;
   };
+  /** An event is delivered once more. By an operator. */
+  "webhook.replayed": Replay;
+  /** A receiver gets events again, also one that answered 410. By an operator. */
+  "webhook.enabled": { receiver: string };
+  /** The oracle looked at every due market at once, for a stated reason or with a result. By an operator. */
+  "oracle.swept": Sweep;
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": {
     userId: string;
