@@ -156,7 +156,7 @@ test("operators list what providers sent, newest first, by provider, each with t
   for (const item of items) {
     const { body, ...found } = await api.getInboundWebhook({ provider: item.provider, sha256: item.sha256 });
     expect(found).toEqual(item);
-    expect(body === null ? null : sha256(body)).toBe(item.outcome === "kept" ? item.sha256 : null);
+    expect(body === null ? null : sha256(body)).toBe(item.event === "deposit.pending" ? item.sha256 : null);
   }
   const hash = items.find(({ event }) => event === "deposit.pending")?.sha256 ?? "";
   await tenant.backend.sql`update inbound_delivery set body = '{}' where sha256 = ${hash}`;
