@@ -6,6 +6,7 @@ import type { Side } from "../market/pool.ts";
 import type { KycStatus } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 import type {
+  AcceptedFinding,
   AcceptedRollback,
   AppliedConfig,
   Assessment,
@@ -250,12 +251,7 @@ export type AuditPayloads = {
   /** A log that was set back goes on without its lost entries. By an operator at the database. */
   "rollback.accepted": AcceptedRollback;
   /** An entry stays as it is, though the recomputation of the log would have decided otherwise. By an operator at the database. */
-  "finding.accepted": {
-    /** The number of that entry. */
-    seq: number;
-    /** What would have been otherwise, in words. */
-    findings: string[];
-  };
+  "finding.accepted": AcceptedFinding;
   /** The database is a restored backup. By an operator at the database. */
   "database.restored": Restore;
 };

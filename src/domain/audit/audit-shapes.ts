@@ -223,3 +223,11 @@ export type Sweep = {
   /** How many due ones it did not settle. */
   held: number;
 };
+
+/** An entry that stays although the recomputation differs. */
+export type AcceptedFinding = {
+  /** The number of that entry. */
+  seq: number;
+  /** What would have been otherwise, in words. */
+  findings: string[];
+};
