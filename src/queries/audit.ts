@@ -172,11 +172,17 @@ export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promi
 export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}
-      from (${auditCandidates(sql, query)}) c
-      join audit a on a.seq = c.seq
-     order by a.seq ${query.oldestFirst ? sql`asc` : sql`desc`}
-     limit ${query.limit}`;
+      from ${candidates(sql, query)}
+     order by a.seq ${query.oldestFirst ? sql`asc` : sql`desc`}`;
   return rows.map(TABLES.audit.decode);
+}
+
+/** The candidates' rows. Each is read by its number: a merge of both would walk the log between them. */
+function candidates(sql: ReadSql, query: AuditQuery) {
+  const order = sql`order by seq ${query.oldestFirst ? sql`asc` : sql`desc`}`;
+  return sql`
+    (select seq from (${auditCandidates(sql, query)}) found ${order} limit ${query.limit}) c
+     cross join lateral (select * from audit where seq = c.seq offset 0) a`;
 }
 
 /**
@@ -230,8 +236,8 @@ export const ENTRY_END = "\x1e";
 
 /** @throws PostgresError 22P02 when a payload is not JSON, which only tampering can cause */
 export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<PackedEntries> {
-  const { after, upTo, limit, type, actor } = query;
-  const isWhole = type === undefined && actor === undefined;
+  const { after, upTo, limit, type, actor, userId, marketId } = query;
+  const isWhole = [type, actor, userId, marketId].every((term) => term === undefined);
   const [row] = await sql<{ packed: string | null; last: string | null; are_objects: boolean | null }[]>`
     select string_agg(
              -- Joined with ||, because concat_ws looks the types of its arguments up for every row.
@@ -244,11 +250,9 @@ export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<Packe
         isWhole
           ? sql`select * from audit where seq > ${String(after)} and seq <= ${String(upTo)} order by seq limit ${limit}`
           : sql`select a.*
-                  from (${auditCandidates(sql, { ...query, oldestFirst: true })}) c
-                  join audit a on a.seq = c.seq
+                  from ${candidates(sql, { ...query, oldestFirst: true })}
                  where a.seq <= ${String(upTo)}
-                 order by a.seq
-                 limit ${limit}`
+                 order by a.seq`
       }) as entry`;
   return {
     packed: row?.packed ?? "",

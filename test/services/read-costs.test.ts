@@ -70,9 +70,9 @@ async function fill(sql: Sql): Promise<void> {
            to_char(to_timestamp((${ts}) / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'k', repeat('0', 64)
       from generate_series(1, ${TRADES}) n;
     insert into trade
-    select 1000, 'trd_old', 'old', 'u1', 'yes', 1000000, 10000, 1900000, 500000, ${ts}, null from generate_series(0, 0) n;
+    select 1000, 'trd_old', 'old', 'old', 'yes', 1000000, 10000, 1900000, 500000, ${ts}, null from generate_series(0, 0) n;
     insert into audit
-    select 1000, 'trade.executed', 'user:u1', '{"marketId":"old","userId":"u1"}', ts, 'k', repeat('0', 64) from audit where seq = 1001;
+    select 1000, 'trade.executed', 'user:old', '{"marketId":"old","userId":"old"}', ts, 'k', repeat('0', 64) from audit where seq = 1001;
     insert into market_hour select 'old', (${ts}) / 3600000 * 3600000, 1000000, 500000, 10000 from generate_series(1, 1) n;
     insert into transfer
     select 1000 + n, 0, 'wallet:' || ${trader}, 'escrow:' || ${market}, 990000 from generate_series(1, ${TRADES}) n;
@@ -206,6 +206,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the audit log of a user", (api) => api.listAudit({ actor: "user:u7" })],
   ["the identity checks of a user", (api) => api.listAudit({ type: "kyc.updated", userId: "u7" })],
   ["the audit log about a user", (api) => api.listAudit({ userId: "u7" })],
+  ["the audit log about a user who did little long ago", (api) => api.listAudit({ userId: "old" })],
   ["the audit log about a user, oldest first", (api) => api.listAudit({ userId: "u10", after: 0 })],
   ["the payments of a user", (api) => api.listAudit({ userId: "u10", type: "wallet.credited" })],
   ["the audit log about a user by an operator", (api) => api.listAudit({ userId: "u7", actor: "admin:ops" })],
