@@ -4,6 +4,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
 import { PATIENCE_MS } from "./changes.ts";
+import { pauseAfter } from "./pause.ts";
 
 /** What a view reads, kept current. */
 export interface Live<Value> {
@@ -21,10 +22,6 @@ export interface Live<Value> {
   renew(): void;
 }
 
-/** Reads that take long are repeated less often: at most a quarter of the time goes into them. */
-const SHARE = 4;
-const LEAST_PAUSE_MS = 1000;
-
 interface Reading<Value> {
   key: string;
   value: Value | undefined;
@@ -39,8 +36,14 @@ interface Reading<Value> {
  * view shows the value before.
  * @param key names what is read, such as the view's query
  * @param everyMs for figures that change without a change of the tenant: after how long they are read again
+ * @param isReport whether it may be read less often if it takes long
  */
-export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, everyMs?: number): Live<Value> {
+export function useLive<Value>(
+  read: (api: Api) => Promise<Value>,
+  key: string,
+  everyMs?: number,
+  isReport = false,
+): Live<Value> {
   const { api, backgroundApi, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
@@ -79,11 +82,13 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
       if (isOver || mine !== turn) return;
       isLate.current = false;
       redraw(undefined);
-      const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
-      timer = setTimeout(() => {
-        isReading = false;
-        if (isWanted) again();
-      }, pauseMs);
+      timer = setTimeout(
+        () => {
+          isReading = false;
+          if (isWanted) again();
+        },
+        pauseAfter(performance.now() - startMs, isReport),
+      );
     };
     renew.current = () => {
       clearTimeout(timer);
@@ -112,7 +117,7 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
       clearInterval(interval);
       stop();
     };
-  }, [key, api, backgroundApi, changes, everyMs]);
+  }, [key, api, backgroundApi, changes, everyMs, isReport]);
 
   const { value, readAtMs, askedAtMs = 0, refused } = reading.current;
   const isLost = changes.isLost || isLate.current;
@@ -125,6 +130,10 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
     renew: () => renew.current(),
   };
 }
+
+/** The same for sums over everything that a tenant ever did. */
+export const useReport = <Value>(read: (api: Api) => Promise<Value>, key: string): Live<Value> =>
+  useLive(read, key, undefined, true);
 
 function refusedFor(error: unknown): Refused {
   if (error instanceof Refused) return error;

@@ -4,7 +4,7 @@ import { parseDecimal } from "../../domain/decimal.ts";
 import { counted } from "../../domain/text.ts";
 import { useDesk } from "../desk.ts";
 import { count, percent } from "../format.ts";
-import { useLive } from "../live/use-live.ts";
+import { useReport } from "../live/use-live.ts";
 import { Facts } from "../parts/facts.tsx";
 import { MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
@@ -22,19 +22,16 @@ const DRAWN = 200;
 /** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
 export function RiskView() {
   const { tenant } = useDesk().session;
-  const live = useLive(async (api) => {
-    const [report, { treasuryUsd }] = await Promise.all([api.getRiskReport({ limit: DRAWN }), api.getConfig({})]);
-    return { report, treasuryUsd };
-  }, "");
+  const live = useReport((api) => api.getRiskReport({ limit: DRAWN }), "");
   // Read by itself, because each tagged trade is looked up.
-  const hedges = useLive((api) => api.getHedgeExposure({}), "");
+  const hedges = useReport((api) => api.getHedgeExposure({}), "");
   const [chosen, setChosen] = useState<Supposed>({});
   const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
   const choose = (marketId: string, outcome: string): void => {
     const { [marketId]: _, ...others } = chosen;
     setChosen(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
   };
-  const symbols = useMemo(() => risksBySymbol(live.value?.report.items ?? []), [live.value]);
+  const symbols = useMemo(() => risksBySymbol(live.value?.items ?? []), [live.value]);
   const atPrices = symbols.map(({ feed, risks }) => {
     const price = parseDecimal(prices[feed] ?? "");
     return price ? supposedAt(risks, price) : {};
@@ -43,10 +40,10 @@ export function RiskView() {
   const supposed: Supposed = Object.assign({}, ...atPrices, chosen);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
-      {({ report, treasuryUsd }) => (
+      {(report) => (
         <>
           <p>By settlement as Yes or No. A void may cost more: its dialog says how much.</p>
-          <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
+          <Sums of={report} supposed={supposed} />
           <h2>By symbol</h2>
           <Part of={report.pricedMarkets} drawn={DRAWN} />
           <Symbols of={symbols} prices={prices} onSuppose={(feed, price) => setPrices({ ...prices, [feed]: price })} />
@@ -70,7 +67,7 @@ export function RiskView() {
               {
                 title: "Of the treasury",
                 isNumber: true,
-                cell: ({ maxLiability }) => shareOf(maxLiability, treasuryUsd),
+                cell: ({ maxLiability }) => shareOf(maxLiability, report.treasuryUsd),
               },
               { title: "Pays if Yes", isNumber: true, cell: ({ yesPayout }) => <Usd of={yesPayout} /> },
               { title: "Pays if No", isNumber: true, cell: ({ noPayout }) => <Usd of={noPayout} /> },
@@ -117,7 +114,8 @@ function Part({ of: markets, drawn }: { of: number; drawn: number }) {
   );
 }
 
-function Sums({ of, supposed, treasuryUsd }: { of: Report; supposed: Supposed; treasuryUsd: number }) {
+function Sums({ of, supposed }: { of: Report; supposed: Supposed }) {
+  const { treasuryUsd } = of;
   const { worst, supposed: loss, rest } = worstCase(of.items, supposed, of.maxLiability);
   const isSupposing = Object.keys(supposed).length > 0;
   return (
