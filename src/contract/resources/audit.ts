@@ -51,8 +51,8 @@ export const AuditPage = z
       .nullable()
       .meta({
         description:
-          "Where the next page begins; null on the last one. With `userId`, `marketId` or `q` a page with a cursor may hold " +
-          "fewer entries than `limit`, or none, because a request looks at a bounded part of the log.",
+          "Where the next page begins; null on the last one. With `marketId` or `q` a page with a cursor may hold fewer " +
+          "entries than `limit`, or none, because a request looks at a bounded part of the log.",
       }),
     questions: z
       .record(z.string(), z.string())
