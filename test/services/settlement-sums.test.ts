@@ -21,9 +21,7 @@ async function tradedMarket(kind: "cpmm" | "lmsr"): Promise<string> {
   for (const [index, user] of USERS.entries()) {
     await scene.deposit(user, 200);
     for (const side of index % 3 === 2 ? (["yes", "no"] as const) : ([index % 2 === 0 ? "yes" : "no"] as const)) {
-      const { shares } = await scene
-        .api(user)
-        .placeTrade({ marketId, selection: { side }, amount: 7.25 + index * 3 });
+      const { shares } = await scene.api(user).placeTrade({ marketId, selection: { side }, amount: 7.25 + index * 3 });
       const sold = [0, 3.333333, shares][index % 4];
       if (sold) await scene.api(user).placeTrade({ marketId, selection: { side, action: "sell" }, shares: sold });
     }
