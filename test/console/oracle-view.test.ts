@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { AUDIT_SECRET } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { openConsole, troubles } from "./support/console-page.ts";
+import { act, openConsole, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 
@@ -40,6 +41,30 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
   await page.getByRole("region", { name: "Samples of pm:eth" }).getByText("No price is stored").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("who lets the oracle sweep, and why, is on record, also if nothing came of it", async () => {
+  const operator = localApi(tenant.services.handlers, { actor: "cli:timer" });
+  tenant.services.sweeps.run = async () => ({ watched: 2, asked: 0, settled: [], held: [], failures: [] });
+  const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
+  const notice = await act(page, page.getByRole("button", { name: "Sweep" }), "The feed is back");
+  expect(notice).toMatch(/^Looked at 2, settled 0, left 0 to a person\. Entry \d+$/);
+  // Without a reason and without a result there is nothing to record.
+  await operator.sweepOracle({});
+  expect(await tenant.audit("oracle.swept")).toEqual([
+    {
+      ...{ type: "oracle.swept", actor: "admin:ops" },
+      payload: { watched: 2, settled: 0, held: 0, reason: "The feed is back" },
+    },
+  ]);
+  tenant.services.sweeps.run = async () => ({
+    ...{ watched: 1, asked: 1, settled: [], failures: [] },
+    held: [{ marketId: "mkt_1", reason: "feed down" }],
+  });
+  await operator.sweepOracle({});
+  expect(await tenant.audit("oracle.swept")).toHaveLength(2);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

@@ -162,6 +162,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
   ["an order", (api) => api.getOrder({ id: "trd_3007" })],
   ["webhooks of providers", (api) => api.listInboundWebhooks({})],
+  ["a webhook of a provider", (api) => api.getInboundWebhook({ provider: "payments", sha256: "7".padStart(64, "0") })],
   [
     "webhooks of a provider, further pages",
     async (api) => {

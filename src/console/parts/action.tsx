@@ -276,12 +276,12 @@ function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGi
   const given = preview && isGiven ? JSON.stringify(Object.fromEntries(asked)) : "";
   const paused = usePaused(given);
   const key = paused && `${turn} ${paused}`;
-  const { value, refused, isStale } = useLive(async (by) => {
+  const { value, refused, isStale } = useLive(async (_, options) => {
     let tag: string | null = null;
     const onHeaders = (headers: Headers): void => {
       if (isTagged) tag = headers.get("etag") ?? tag;
     };
-    const api = desk.apiFor({ onHeaders, isBackground: by === desk.backgroundApi });
+    const api = desk.apiFor({ ...options, onHeaders });
     return { shown: key === "" ? undefined : await preview?.(api, JSON.parse(paused)), tag };
   }, key);
   const isOther = given !== paused;

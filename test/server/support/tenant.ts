@@ -2,7 +2,11 @@ import { localApi } from "../../../src/client/local-api.ts";
 import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.ts";
 import type { ListenOptions, RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
-import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
+import {
+  type TenantOptions as OpenOptions,
+  openTenant,
+  type TenantServices,
+} from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
 
@@ -29,6 +33,8 @@ export interface ServedOptions extends Partial<TenantOptions> {
   approvals?: Json;
   /** The section of the tenant file about webhooks. */
   webhooks?: Json;
+  /** Where anchors of its log are kept. */
+  anchors?: OpenOptions["anchors"];
   /** Where it listens, if not at free ports of the loopback address. */
   where?: Partial<ListenOptions>;
 }
@@ -37,6 +43,7 @@ export async function serveTenant({
   resolution,
   approvals,
   webhooks,
+  anchors,
   where,
   ...options
 }: ServedOptions = {}): Promise<ServedTenant> {
@@ -45,6 +52,7 @@ export async function serveTenant({
     tenantId: TENANT,
     connection: backend.database.server,
     auditSecret: AUDIT_SECRET,
+    anchors,
   });
   const { sequencer, handlers } = services;
   // The keys that the harness inserted are named again, or the apply would revoke them.
