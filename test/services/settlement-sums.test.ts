@@ -58,7 +58,7 @@ test.each(["cpmm", "lmsr"] as const)("a preview of a %s market has the sums of t
   expect(voided.feesMicro).toBeGreaterThan(0n);
 });
 
-test("a market without a position pays nothing, to nobody", async () => {
+test("a market without a position pays nothing", async () => {
   const id = await scene.market();
   for (const outcome of ["yes", "void", "yes=0.4"])
     expect(await scene.api().previewSettlement({ id, outcome })).toMatchObject({

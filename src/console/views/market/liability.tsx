@@ -59,7 +59,7 @@ export function Liability({ of: ends }: { of: readonly End[] }) {
           { title: HOUSE, isNumber: true, cell: ({ houseUsd }) => <Usd of={houseUsd} /> },
           {
             title: "Largest payment",
-            cell: ({ largest }) => (largest === undefined ? "Void says it" : largest && <Largest of={largest} />),
+            cell: ({ largest }) => (largest === undefined ? "See Void" : largest && <Largest of={largest} />),
           },
         ]}
       />

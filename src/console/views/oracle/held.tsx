@@ -7,6 +7,7 @@ import { Facts } from "../../parts/facts.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Refused } from "../../refused.ts";
 import { addressOf } from "../../router.ts";
+import { shortened } from "./feeds.tsx";
 
 /** Prices leave no entry in the log that says when to read again. */
 const BEAT_MS = 5000;
@@ -27,7 +28,7 @@ export function Held({ id }: { id: string }) {
           ["Rule", <bdi key="rule">{hold.resolutionRef}</bdi>],
           ["Since", <Time key="since" at={hold.heldAt} />],
           ...sources.map(
-            (source) => [`${source.source} ${source.symbol}`, <LastPrice key="price" of={source} />] as const,
+            (each) => [shortened(`${each.source} ${each.symbol}`), <LastPrice key="price" of={each} />] as const,
           ),
           [
             "Samples",
