@@ -10,7 +10,7 @@ import type { Session } from "./session.ts";
 export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
-  seq?: string | null;
+  seq?: string | number | null;
   /** What the action answered. */
   result?: unknown;
 }
@@ -25,9 +25,7 @@ export interface ViewProps {
 export interface Desk {
   session: Session;
   api: Api;
-  /** For refreshes of the page, which do not prolong the session. */
-  backgroundApi: Api;
-  /** An api for one change. */
+  /** An api for one change, or for one reading. */
   apiFor(options: ApiOptions): Api;
   changes: Changes;
   /** Shows a notice above the view. */

@@ -179,9 +179,11 @@ export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise
 
 /** The candidates' rows. Each is read by its number: a merge of both would walk the log between them. */
 function candidates(sql: ReadSql, query: AuditQuery) {
-  const order = sql`order by seq ${query.oldestFirst ? sql`asc` : sql`desc`}`;
   return sql`
-    (select seq from (${auditCandidates(sql, query)}) found ${order} limit ${query.limit}) c
+    (select found.seq
+       from (${auditCandidates(sql, query)}) found
+      order by found.seq ${query.oldestFirst ? sql`asc` : sql`desc`}
+      limit ${query.limit}) c
      cross join lateral (select * from audit where seq = c.seq offset 0) a`;
 }
 

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { pauseAfter } from "../../src/console/live/pause.ts";
 import {
   lossIf,
   risksBySymbol,
@@ -21,6 +22,11 @@ const operator = () => localApi(tenant.services.handlers, { actor: "admin:ops" }
 beforeAll(async () => {
   await tenant.deposit("usr_1", 500);
   for (const id of ["mkt_1", "mkt_2"]) await openHeld(tenant, id, `Will ${id} <b>open</b>?`, "usr_1");
+});
+
+test("a report that takes a second is repeated after twenty, however much is traded", () => {
+  expect([5, 300, 999, 1000, 3000].map((ms) => pauseAfter(ms, true))).toEqual([1000, 1200, 3996, 19_000, 57_000]);
+  expect(pauseAfter(3000)).toBe(12_000);
 });
 
 test("the cost of a supposed outcome is its payout less the stakes, exact to the micro-dollar", () => {
@@ -146,6 +152,7 @@ test("Risk sums the worst case by market, symbol and category, and says what a s
   const fact = (name: string) => page.locator("dl.facts div", { hasText: name }).locator("data").getAttribute("value");
   await page.getByText("A void may cost more: its dialog says how much.").waitFor();
   expect(Number(await fact("The house can lose at most"))).toBe(worstCase(risks, {}).worst);
+  expect(Number(await fact("In the treasury"))).toBe((await operator().getConfig({})).treasuryUsd);
   await page.getByLabel(/Suppose that it settles: Will mkt_1/).selectOption("no");
   expect(Number(await fact("Cost of what is supposed"))).toBe(lossIf(riskOf("mkt_1"), "no"));
   const symbol = rowOf(page, "pm:btc");

@@ -4,6 +4,7 @@ import type { Api } from "../../src/contract/operations.ts";
 import type { AuditType } from "../../src/domain/audit/audit-payloads.ts";
 import { statusFilter } from "../../src/domain/market/status-filter.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { listMarketsByStatus } from "../../src/queries/markets.ts";
 import { listRisks } from "../../src/queries/reports.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -240,6 +241,17 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     }
   });
 
+  test("what a settlement would pay costs the market's positions, and neither their trades nor their wallets", async () => {
+    const costs = await costOf((api) => api.previewSettlement({ id: "m7", outcome: "yes" }));
+    expect(costs.map(({ table, scans, rows }) => [table, scans, rows])).toEqual(
+      expect.arrayContaining([
+        ["position", 0, 10],
+        ["account", 0, 1],
+      ]),
+    );
+    expect(costs).toHaveLength(2);
+  });
+
   test("the identity checks of a user are found however long ago they were", async () => {
     const [head] = await owner`select seq from head`;
     await owner`
@@ -261,6 +273,24 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       return sql`select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname in ('market', 'book')`;
     });
     expect(rows.map(({ rows: read }) => read)).toEqual([0, 0]);
+  });
+
+  test("a page of a category reads that category's markets alone, and of an unknown one none", async () => {
+    const cost = (category: string) =>
+      owner.begin(async (sql) => {
+        await sql`set local enable_seqscan = off`;
+        const read = async () => {
+          const [row] =
+            await sql`select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'market'`;
+          return row?.rows;
+        };
+        const before = await read();
+        await listMarketsByStatus(sql as unknown as Sql, statusFilter("all"), { category, limit: 5 });
+        return (await read()) - before;
+      });
+    // Each one is found, and then read for its columns.
+    expect(await cost("c3")).toBeLessThanOrEqual(10);
+    expect(await cost("c")).toBe(0);
   });
 
   test("reports read their rollups, and neither trades nor transfers nor the log", async () => {

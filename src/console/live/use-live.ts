@@ -1,9 +1,11 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import type { ApiOptions } from "../api.ts";
 import { useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
 import { PATIENCE_MS } from "./changes.ts";
+import { pauseAfter } from "./pause.ts";
 
 /** What a view reads, kept current. */
 export interface Live<Value> {
@@ -21,10 +23,6 @@ export interface Live<Value> {
   renew(): void;
 }
 
-/** Reads that take long are repeated less often: at most a quarter of the time goes into them. */
-const SHARE = 4;
-const LEAST_PAUSE_MS = 1000;
-
 interface Reading<Value> {
   key: string;
   value: Value | undefined;
@@ -36,12 +34,19 @@ interface Reading<Value> {
 
 /**
  * Reads when the view opens or its key changes, and again after each change of the tenant. While a read is repeated, the
- * view shows the value before.
+ * view shows the value before. A read that nothing waits for any more is ended.
+ * @param read reads by the api, or by another one with the same options
  * @param key names what is read, such as the view's query
  * @param everyMs for figures that change without a change of the tenant: after how long they are read again
+ * @param isReport whether it may be read less often if it takes long
  */
-export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, everyMs?: number): Live<Value> {
-  const { api, backgroundApi, changes } = useDesk();
+export function useLive<Value>(
+  read: (api: Api, options: ApiOptions) => Promise<Value>,
+  key: string,
+  everyMs?: number,
+  isReport = false,
+): Live<Value> {
+  const { apiFor, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
   const latest = useRef(read);
@@ -51,45 +56,48 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
   if (reading.current.key !== key) reading.current = { key, value: undefined, readAtMs: undefined, refused: undefined };
 
   useEffect(() => {
-    let isOver = false;
     let isReading = false;
     let isWanted = false;
-    let turn = 0;
+    let asked = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const once = async (by: Api): Promise<void> => {
+    const once = async (isBackground: boolean): Promise<void> => {
       isReading = true;
       isWanted = false;
-      turn++;
-      const mine = turn;
+      asked.abort();
+      asked = new AbortController();
+      const { signal } = asked;
       const startMs = performance.now();
       const before = reading.current;
       const patience = setTimeout(() => {
-        isLate.current ||= !isOver && mine === turn;
+        isLate.current ||= !signal.aborted;
         redraw(undefined);
       }, PATIENCE_MS);
       try {
-        const value = await latest.current(by);
-        if (!isOver && mine === turn)
+        const options = { isBackground, signal };
+        const value = await latest.current(apiFor(options), options);
+        if (!signal.aborted)
           reading.current = { key, value, readAtMs: wallClockMs(), askedAtMs: startMs, refused: undefined };
       } catch (error) {
-        if (!isOver && mine === turn)
+        if (!signal.aborted)
           reading.current = { ...before, key, readAtMs: before.readAtMs ?? wallClockMs(), refused: refusedFor(error) };
       }
       clearTimeout(patience);
-      if (isOver || mine !== turn) return;
+      if (signal.aborted) return;
       isLate.current = false;
       redraw(undefined);
-      const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
-      timer = setTimeout(() => {
-        isReading = false;
-        if (isWanted) again();
-      }, pauseMs);
+      timer = setTimeout(
+        () => {
+          isReading = false;
+          if (isWanted) again();
+        },
+        pauseAfter(performance.now() - startMs, isReport),
+      );
     };
     renew.current = () => {
       clearTimeout(timer);
-      void once(api);
+      void once(false);
     };
-    void once(api);
+    void once(false);
     let wasLost = changes.isLost;
     const again = (): void => {
       // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
@@ -101,18 +109,18 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
       }
       wasLost = changes.isLost;
       isWanted = true;
-      if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
+      if (!isReading && document.visibilityState === "visible") void once(true);
     };
     const stop = changes.listen(again);
     const interval = everyMs === undefined ? undefined : setInterval(again, everyMs);
     return () => {
-      isOver = true;
+      asked.abort();
       isLate.current = false;
       clearTimeout(timer);
       clearInterval(interval);
       stop();
     };
-  }, [key, api, backgroundApi, changes, everyMs]);
+  }, [key, apiFor, changes, everyMs, isReport]);
 
   const { value, readAtMs, askedAtMs = 0, refused } = reading.current;
   const isLost = changes.isLost || isLate.current;
@@ -125,6 +133,10 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
     renew: () => renew.current(),
   };
 }
+
+/** The same for sums over everything that a tenant ever did. */
+export const useReport = <Value>(read: (api: Api, options: ApiOptions) => Promise<Value>, key: string): Live<Value> =>
+  useLive(read, key, undefined, true);
 
 function refusedFor(error: unknown): Refused {
   if (error instanceof Refused) return error;

@@ -1,7 +1,9 @@
+import { useState } from "preact/hooks";
 import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/item.ts";
 import { type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { item } from "../../client/inbox/waiting.ts";
+import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
@@ -10,7 +12,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { useDesk } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
-import { MarketLink } from "../parts/links.tsx";
+import { MarketLink, traderAddress } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Terminal } from "../parts/terminal.tsx";
 import { Time } from "../parts/time.tsx";
@@ -18,6 +20,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
+import { Held } from "./oracle/held.tsx";
 import { Decisions } from "./proposals/decisions.tsx";
 import type { Proposal } from "./proposals/proposed.tsx";
 
@@ -43,7 +46,7 @@ export function TodayView() {
   const live = useLive((api) => readDay(api, tenant), "");
   // A server that began just now checks a long log for minutes, which the rest does not wait for.
   const checks = useLive(
-    async (api) => readAnswers([chain, ledger], { api, config: await api.getConfig({}) }, tenant),
+    (api) => readAnswers([chain, ledger], { api, config: { overrides: [], keys: [] } }, tenant),
     "",
   );
   const { value: checked, refused } = checks;
@@ -86,6 +89,7 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
                 <a href={placeOf(each, proposals)} dir="ltr">
                   {title}
                 </a>
+                {each.kind === "market.held" && <Evidence id={each.id} />}
               </>
             ),
           },
@@ -116,14 +120,27 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
   );
 }
 
+/** Why a market is held, read when a person asks. */
+function Evidence({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Why, and the last prices</summary>
+      {isOpen && <Held id={id} />}
+    </details>
+  );
+}
+
 async function readDay(api: Api, tenant: string): Promise<Day> {
-  const [config, { items: proposals }] = await Promise.all([
-    api.getConfig({}),
-    api.listProposals({ status: "pending", limit: 200 }),
-  ]);
-  const [{ items, unasked }, subjects] = await Promise.all([
+  const config = await api.getConfig({});
+  // The questions ask for the same proposals at the same moment, which is one request.
+  const pending = async () => {
+    const { items: proposals } = await api.listProposals({ status: "pending", limit: PAGE });
+    return { proposals, subjects: await subjectsOf(proposals, api) };
+  };
+  const [{ items, unasked }, { proposals, subjects }] = await Promise.all([
     readAnswers(Object.values(QUICK), { api, config }, tenant),
-    subjectsOf(proposals, api),
+    pending(),
   ]);
   return { proposals, subjects, items: [...items, ...waitingDrift(tenant, config)], unasked };
 }
@@ -131,7 +148,7 @@ async function readDay(api: Api, tenant: string): Promise<Day> {
 /** Asks every question that the key may ask; one that fails does not hide the others. */
 async function readAnswers(
   questions: readonly Question[],
-  live: { api: Api; config: WireResult<"getConfig"> },
+  live: Parameters<Question["ask"]>[0],
   tenant: string,
 ): Promise<Answers> {
   const now = wallClockMs();
@@ -183,7 +200,7 @@ function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">, proposals: readon
     case "withdrawal":
       return addressOf("/funds", { status: "pending" });
     case "kyc":
-      return addressOf(`/traders/${one}`);
+      return traderAddress(id);
     case "receiver":
       return addressOf("/webhooks");
     case "chain":

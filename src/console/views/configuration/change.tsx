@@ -34,8 +34,8 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
     thing: field,
     scope: "config",
     fields: [isFlag ? CHOICE : { ...NUMBER, hint: row.help }],
+    isTagged: true,
     preview: async (api, values) => {
-      // Its tag is the condition of the change.
       const policy = await api.getPolicy({});
       const config = await api.getConfig({});
       const patch = patchOf(values);
@@ -63,10 +63,11 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
       </>
     ),
     run: (api, _shown, values) => api.updatePolicy(patchOf(values)),
-    line: (values, reason, shown) =>
+    line: (values, reason, shown, tag) =>
       pmctl(
         ...[tenant, "policy", "set", `${name}=${values.value ? value(values) : ""}`],
         ...(shown?.items.some(({ direction }) => direction === "loosens") ? ["--accept-loosening"] : []),
+        ...option("expect-version", tag?.replaceAll('"', "")),
         ...option("reason", reason),
       ),
     done: (result) =>
