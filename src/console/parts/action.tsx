@@ -12,6 +12,7 @@ import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
 import { EntryLink } from "./links.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
+import { Sentence } from "./time.tsx";
 import { useChanged } from "./use-changed.ts";
 
 /** A change that a person confirms after seeing what it would do. */
@@ -203,7 +204,11 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           aria-busy={isReading}
           data-stale={isStale ? "true" : undefined}
         >
-          {failure !== undefined && <p class="problem">{failure}</p>}
+          {failure !== undefined && (
+            <p class="problem">
+              <Sentence of={failure} />
+            </p>
+          )}
           {failure === undefined && (!over || mayBeMade) && of.explain(shown, values)}
         </div>
         <label class="field">
@@ -220,7 +225,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
         <Terminal line={of.line(values, reason.trim(), shown)} />
         {problem && (
           <p ref={alert} class="problem" role="alert" tabIndex={-1}>
-            {problem}
+            <Sentence of={problem} />
           </p>
         )}
         {isLost && <p class="soft">Connection lost. Confirm once it is back.</p>}

@@ -11,3 +11,18 @@ export function Time({ at, isToday = false }: { at: string | number | null; isTo
     </time>
   );
 }
+
+/** A time as servers write it. What a name isolates is a stranger's, and stays as it is. */
+const WITHIN = /(\u2068[^\u2069]*\u2069|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
+
+/** A sentence whose times are in the operator's zone. */
+export function Sentence({ of }: { of: string }) {
+  return <>{of.split(WITHIN).map((part, place) => (place % 2 === 0 ? part : timeOr(part)))}</>;
+}
+
+/** Also strangers write times, which need not exist. */
+function timeOr(part: string) {
+  const utc = part.replace(" ", "T");
+  const at = Date.parse(utc);
+  return at && new Date(at).toISOString().startsWith(utc.slice(0, 16)) ? <Time at={at} /> : part;
+}

@@ -2,6 +2,7 @@ import { localApi } from "../../../src/client/local-api.ts";
 import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.ts";
 import type { ListenOptions, RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
+import type { OracleSetup } from "../../../src/services/oracle/feeds.ts";
 import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
@@ -29,6 +30,8 @@ export interface ServedOptions extends Partial<TenantOptions> {
   approvals?: Json;
   /** The section of the tenant file about webhooks. */
   webhooks?: Json;
+  /** The built-in feeds alone, unless given. */
+  oracle?: OracleSetup;
   /** Where it listens, if not at free ports of the loopback address. */
   where?: Partial<ListenOptions>;
 }
@@ -37,6 +40,7 @@ export async function serveTenant({
   resolution,
   approvals,
   webhooks,
+  oracle,
   where,
   ...options
 }: ServedOptions = {}): Promise<ServedTenant> {
@@ -45,6 +49,7 @@ export async function serveTenant({
     tenantId: TENANT,
     connection: backend.database.server,
     auditSecret: AUDIT_SECRET,
+    oracle,
   });
   const { sequencer, handlers } = services;
   // The keys that the harness inserted are named again, or the apply would revoke them.

@@ -6,7 +6,7 @@ import { useAnswer } from "../../live/use-answer.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import type { Session } from "../../session.ts";
 import { option, pmctl } from "../../terminal-line.ts";
 import { PlannedChanges } from "./planned.tsx";
@@ -74,7 +74,7 @@ const isAgreed = ({ agreed, actorsNeeded }: Rollback, actor: string): boolean =>
 
 const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf<Rollback> => ({
   label: "Roll back",
-  thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")} UTC`,
+  thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")}Z`,
   scope: "config",
   preview: (api) => api.previewRollback({ seq }),
   explain: (shown) => (shown ? <Plan of={shown} /> : <p>Reading what would change …</p>),
@@ -123,7 +123,7 @@ function Plan({ of: plan }: { of: Rollback }) {
       <PlannedChanges of={plan} empty="No live value differs from that apply." />
       {lines.map((line) => (
         <p key={line} dir="auto">
-          {line}
+          <Sentence of={line} />
         </p>
       ))}
       <p class="soft">Keys, capital and the terms of markets stay. Only pmctl checks the rules of the tenant file.</p>

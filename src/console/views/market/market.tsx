@@ -3,7 +3,7 @@ import type { Api, WireResult } from "../../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
 import { addressOf } from "../../router.ts";
@@ -71,7 +71,11 @@ export function MarketView({ id, query }: ViewProps) {
           {previews && <Liability of={previews} />}
           {depth && <Depth of={depth} />}
           <Positions id={of.id} query={query} />
-          {refused && <p class="problem">The market's entries of the audit log: {refused.message}</p>}
+          {refused && (
+            <p class="problem">
+              The market's entries of the audit log: <Sentence of={refused.message} />
+            </p>
+          )}
           {!life && !refused && <p class="empty">Reading the market's entries of the audit log …</p>}
           {life && <Timeline of={life} market={of} />}
         </>
@@ -88,7 +92,12 @@ function Held({ of: { reason, detail, resolutionRef, heldAt } }: { of: Hold }) {
       <Facts
         of={[
           ["Why", <bdi key="why">{reason}</bdi>],
-          ["Evidence", <bdi key="evidence">{detail}</bdi>],
+          [
+            "Evidence",
+            <bdi key="evidence">
+              <Sentence of={detail} />
+            </bdi>,
+          ],
           ["Rule", <bdi key="rule">{resolutionRef}</bdi>],
           ["Since", <Time key="since" at={heldAt} />],
           [

@@ -1,7 +1,7 @@
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
@@ -25,7 +25,9 @@ function Entry({ id }: { id: string }) {
     <View name={`Entry ${id}`} live={live} line={pmctl(tenant, "audit", "show", id)}>
       {({ entry: { sentence, type, actor, ts, hash, keyId, payload }, before, next }) => (
         <>
-          <p>{sentence}.</p>
+          <p>
+            <Sentence of={`${sentence}.`} />
+          </p>
           <Facts
             of={[
               ["Type", type],

@@ -4,7 +4,7 @@ import { SECURITY_TEXTS, type SecurityEvent } from "../../../domain/access/secur
 import { count } from "../../format.ts";
 import { TraderLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
 
 /** The latest refused requests; each leads to its explanation. */
@@ -29,7 +29,14 @@ export function Refusals({
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Refused", cell: ({ operation }) => operation },
         { title: "Who", cell: ({ actor, userId }) => (userId ? <TraderLink id={userId} /> : <bdi>{actor}</bdi>) },
-        { title: "Said", cell: ({ error }) => <bdi>{error}</bdi> },
+        {
+          title: "Said",
+          cell: ({ error }) => (
+            <bdi>
+              <Sentence of={error} />
+            </bdi>
+          ),
+        },
         { title: "Code", cell: ({ code }) => <code>{code}</code> },
         {
           title: "Explained",
