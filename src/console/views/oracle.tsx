@@ -58,7 +58,7 @@ export function OracleView({ query }: ViewProps) {
               {
                 title: "Why",
                 cell: ({ detail }) => (
-                  <bdi>
+                  <bdi dir="auto">
                     <Sentence of={detail} />
                   </bdi>
                 ),

@@ -28,7 +28,7 @@ export function Applies({ of }: { of: readonly Applied[] }) {
         { title: "Entry", cell: ({ seq }) => <EntryLink seq={seq} /> },
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Who", cell: ({ actor }) => <bdi>{actor}</bdi> },
-        { title: "Reason", cell: ({ reason }) => <bdi>{reason ?? "—"}</bdi> },
+        { title: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason ?? "—"}</bdi> },
         { title: "Commit", cell: ({ gitCommit }) => <bdi>{gitCommit?.slice(0, 12) ?? "—"}</bdi> },
         { title: "Changes", cell: (apply) => <Changes of={apply} /> },
         { title: "Decide", cell: (apply) => <Action of={rollingBack(session, apply)} /> },

@@ -70,7 +70,10 @@ export function Charts({ of: { days } }: { of: Daily }) {
           key={name}
           name={name}
           curves={[{ name, shape, color, points: days.map((day) => [Date.parse(day.day.slice(0, 19)), day[of]]) }]}
-          scale={{ y: of === "activeTraders" ? count : usd, at: dateOf }}
+          scale={{
+            ...(of === "activeTraders" ? { y: count, covers: [0, 1] } : { y: usd, covers: [0, 0.01] }),
+            at: dateOf,
+          }}
           over="Day (UTC)"
         />
       ))}

@@ -32,7 +32,7 @@ export function Refusals({
         {
           title: "Said",
           cell: ({ error }) => (
-            <bdi>
+            <bdi dir="auto">
               <Sentence of={error} />
             </bdi>
           ),
@@ -59,7 +59,7 @@ export function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"]
       columns={[
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Event", cell: ({ event }) => event },
-        { title: "Why", cell: (entry) => <bdi>{whyOf(entry)}</bdi> },
+        { title: "Why", cell: (entry) => <bdi dir="auto">{whyOf(entry)}</bdi> },
         { title: "From", cell: ({ address }) => <bdi>{address ?? "—"}</bdi> },
         { title: "Key", cell: ({ keyName, fingerprint }) => <bdi>{keyName ?? fingerprint ?? "—"}</bdi> },
         { title: "Path", cell: ({ route }) => <bdi>{route ?? "—"}</bdi> },
