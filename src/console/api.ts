@@ -1,6 +1,7 @@
 import { wireRequest } from "../client/http-request.ts";
 import type { Api, OperationId } from "../contract/operations.ts";
 import { wireFacts } from "../contract/wire-facts.ts";
+import { together } from "./live/together.ts";
 import { consolePath } from "./place.ts";
 import { Refused, refusedBy, unreachable } from "./refused.ts";
 import type { Session } from "./session.ts";
@@ -14,6 +15,8 @@ export interface ApiOptions {
   ifMatch?: string;
   /** A refresh of the page, which does not prolong the session. */
   isBackground?: boolean;
+  /** Given when a read is no longer wanted. A change is never ended midway. */
+  signal?: AbortSignal;
   /** Receives the headers of an answer that is no refusal, such as `Audit-Seq` after a change, and `ETag`. */
   onHeaders?(headers: Headers): void;
 }
@@ -46,21 +49,26 @@ async function send(
   options: ApiOptions,
 ): Promise<unknown> {
   const { method, target, body } = wireRequest(id, input);
-  const response = await fetch(consolePath(`/api${target}`), {
-    method,
-    headers: headersFor(method, body, session, options),
-    ...(body === undefined ? {} : { body }),
-    signal: AbortSignal.timeout(CHECKS.has(id) ? CHECK_TIMEOUT_MS : TIMEOUT_MS),
-  }).catch(unreachable);
-  // Health answers 503 with the same body while a dependency is down.
-  if (!response.ok && !(wireFacts[id].health && response.status === 503)) {
-    const refused = await refusedBy(response);
-    if (refused.code === "SESSION_REQUIRED") onEnd(ENDED);
-    throw refused;
-  }
-  const result: unknown = await response.json().catch(unreachable);
-  options.onHeaders?.(response.headers);
-  return wireFacts[id].paged ? { items: result, nextCursor: response.headers.get("next-cursor") } : result;
+  const ask = async (end?: AbortSignal) => {
+    const late = AbortSignal.timeout(CHECKS.has(id) ? CHECK_TIMEOUT_MS : TIMEOUT_MS);
+    const response = await fetch(consolePath(`/api${target}`), {
+      method,
+      headers: headersFor(method, body, session, options),
+      ...(body === undefined ? {} : { body }),
+      signal: end ? AbortSignal.any([late, end]) : late,
+    }).catch(unreachable);
+    // Health answers 503 with the same body while a dependency is down.
+    if (!response.ok && !(wireFacts[id].health && response.status === 503)) {
+      const refused = await refusedBy(response);
+      if (refused.code === "SESSION_REQUIRED") onEnd(ENDED);
+      throw refused;
+    }
+    return { headers: response.headers, result: (await response.json().catch(unreachable)) as unknown };
+  };
+  const { headers, result } =
+    method === "GET" ? await together(`${options.isBackground === true} ${target}`, ask, options.signal) : await ask();
+  options.onHeaders?.(headers);
+  return wireFacts[id].paged ? { items: result, nextCursor: headers.get("next-cursor") } : result;
 }
 
 function headersFor(

@@ -25,9 +25,7 @@ export interface ViewProps {
 export interface Desk {
   session: Session;
   api: Api;
-  /** For refreshes of the page, which do not prolong the session. */
-  backgroundApi: Api;
-  /** An api for one change. */
+  /** An api for one change, or for one reading. */
   apiFor(options: ApiOptions): Api;
   changes: Changes;
   /** Shows a notice above the view. */

@@ -4,7 +4,7 @@ import { isPendingProposal } from "../domain/policy/proposal.ts";
 import { type ApiOptions, consoleApi, type OnEnd } from "./api.ts";
 import { type Desk, DeskContext, type Notice } from "./desk.ts";
 import { keepFocus } from "./keep-focus.ts";
-import { Keys } from "./keys.tsx";
+import { Keys } from "./keyboard/keys.tsx";
 import { Changes } from "./live/changes.ts";
 import { Sentence } from "./parts/time.tsx";
 import { addressOf, followLinks, usePlace } from "./router.ts";
@@ -18,10 +18,9 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
   const asked = useRef<Desk["ask"]>(() => {});
   const desk = useMemo((): Desk => {
     const apiFor = (options: ApiOptions) => consoleApi(session, onEnd, options);
-    const backgroundApi = apiFor({ isBackground: true });
-    const changes = new Changes(backgroundApi);
+    const changes = new Changes(apiFor({ isBackground: true }));
     const ask: Desk["ask"] = (dialog) => asked.current(dialog);
-    return { session, api: apiFor({}), backgroundApi, apiFor, changes, tell: setNotice, ask };
+    return { session, api: apiFor({}), apiFor, changes, tell: setNotice, ask };
   }, [session]);
   useEffect(() => () => desk.changes.end(), [desk]);
   useEffect(() => {

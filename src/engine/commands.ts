@@ -15,7 +15,7 @@ import { Draft, type Reader } from "./draft.ts";
 import { correctMarket } from "./ends/correction.ts";
 import { settleMarket, voidMarket } from "./ends/settlement.ts";
 import { creditWallet, debitWallet, decideWithdrawal, recordDeposit, requestWithdrawal } from "./funding.ts";
-import { acceptFinding, acceptRollback, recordReconciliation, recordRestore } from "./integrity.ts";
+import { acceptFinding, acceptRollback, recordAct, recordReconciliation, recordRestore } from "./integrity.ts";
 import { clarifyMarket, closeMarket, createMarket, resumeMarket, suspendMarket } from "./markets.ts";
 import { holdMarket } from "./oracle.ts";
 import { recordPayment } from "./payments.ts";
@@ -24,8 +24,7 @@ import type { Need } from "./rows.ts";
 import { applyConfig, freezeConfig, unfreezeConfig } from "./tenant.ts";
 import { placeTrade, sellShares } from "./trade.ts";
 import { endSession, recordKyc, restrictUser, revokeUser, submitSuitability } from "./traders.ts";
-import { keepAnswer, keepWebhook } from "./webhooks/arrived.ts";
-import { testReceiver } from "./webhooks/receivers.ts";
+import { keepWebhook } from "./webhooks/arrived.ts";
 
 /** Every kind of command. To add a kind, add an object in the file of its topic, and its name here. */
 const KINDS = {
@@ -58,8 +57,8 @@ const KINDS = {
   recordDeposit,
   recordPayment,
   keepWebhook,
-  keepAnswer,
   recordReconciliation,
+  recordAct,
   acceptFinding,
   acceptRollback,
   recordRestore,
@@ -73,7 +72,6 @@ const KINDS = {
   endLeaked,
   openConsole,
   endConsole,
-  testReceiver,
 };
 
 type Kinds = typeof KINDS;

@@ -1,4 +1,6 @@
+import type { AuditContent } from "../domain/audit/audit-payloads.ts";
 import { ROLLBACK_TYPE } from "../domain/audit/set-back.ts";
+import { Fault } from "../domain/fault.ts";
 import { decimalFromMicro } from "../domain/money.ts";
 import type { CommandKind } from "./command.ts";
 
@@ -8,6 +10,18 @@ export const recordReconciliation: CommandKind<{ ok: boolean; discrepancyMicro: 
   decide(draft, { ok, discrepancyMicro }, now) {
     draft.record("reconcile.run", { ok, discrepancy: decimalFromMicro(discrepancyMicro) });
     return { checkedAt: now };
+  },
+};
+
+/** What an operator does by no other command: its effect is outside of the ledger. */
+export type Act = AuditContent<"webhook.tested" | "webhook.replayed" | "webhook.enabled" | "oracle.swept">;
+
+/** Records an act, and so stores its answer for repeats. Before the act it only looks for the answer of an earlier one. */
+export const recordAct: CommandKind<{ act: Act | undefined }, undefined> = {
+  needs: () => [],
+  decide(draft, { act }) {
+    if (!act) throw new Fault("NOT_FOUND", "No answer is stored under this key yet");
+    draft.record(act.type, act.payload);
   },
 };
 

@@ -3,7 +3,7 @@ import { upToHead } from "./on-record.ts";
 
 // A market's row never changes, so keys that files gave it after its creation are only in the audit log.
 
-/** Exactly the condition of the partial indexes. */
+/** Exactly the condition of the partial index by key. */
 export const isNaming = (sql: ReadSql) => sql`type in ('market.imported', 'market.moved')`;
 
 /** The current key of the market in row `m`; null for none. */

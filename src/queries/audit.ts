@@ -1,32 +1,19 @@
 import type { AuditEntry, ChainPoint } from "../domain/audit/audit-link.ts";
-import type { AuditType } from "../domain/audit/audit-payloads.ts";
 import type { SealedLines } from "../domain/audit/chain-walk.ts";
 import { formatTimestamp } from "../domain/time/timestamp.ts";
+import { HOUR_MS } from "../domain/time/units.ts";
 import { TABLES } from "../ledger/tables.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
-
-/** Selects entries; all of them unless given. */
-export interface AuditFilter {
-  type?: string | undefined;
-  actor?: string | undefined;
-  /** Named in the payload. */
-  userId?: string | undefined;
-  /** Named in the payload. */
-  marketId?: string | undefined;
-  /** Text in the type, the actor, the payload, or the question of the market in the payload. */
-  q?: string | undefined;
-}
-
-export interface AuditQuery extends AuditFilter {
-  /** Only entries before this one. */
-  before?: bigint | undefined;
-  /** Only entries after this one. */
-  after?: bigint | undefined;
-  /** Newest first unless set. */
-  oldestFirst?: boolean | undefined;
-  limit: number;
-}
+import {
+  type AuditFilter,
+  type AuditQuery,
+  type AuditRange,
+  auditCandidates,
+  inside,
+  states,
+  traderIn,
+} from "./audit-candidates.ts";
 
 /** Some matching entries, and how far the search has read. */
 export interface AuditSearch {
@@ -35,64 +22,94 @@ export interface AuditSearch {
   reached: bigint | undefined;
 }
 
-/** The entries that one search reads: some 100 ms of the database's work, whatever the text. */
+/** The entries that one search by text reads: some 100 ms of the database's work, whatever the text. */
 const SEARCHED = 50_000n;
-
-/** The types whose entries have an index by the user in the payload. */
-const OF_USER: readonly string[] = ["kyc.updated", "user.restricted", "suitability.submitted"] satisfies AuditType[];
+/** The entries among which one search looks for a market's trades, in about the same time. */
+const TRADES_SEARCHED = 500_000n;
 
 /**
- * Entries that match all of a filter. Payloads have no index, since every trade would pay for it. So a search reads a
- * part of the log, and the caller continues from its end. Only the rare entries about a user's rights are all found at once.
+ * Entries that match all of a filter. Neither texts nor the trades of a market have an index, since every trade would
+ * pay for it: for these a search reads a part of the log, and the caller continues from its end.
  */
 export async function searchAudit(sql: ReadSql, query: AuditQuery): Promise<AuditSearch> {
   if (!isSearch(query)) return { entries: await listAuditEntries(sql, query), reached: undefined };
-  const { after = 0n, oldestFirst, limit } = query;
-  const before = query.before ?? (await readAuditHead(sql)).seq + 1n;
-  const isOfUser = query.userId !== undefined && OF_USER.includes(query.type ?? "");
-  const from = oldestFirst || isOfUser ? after : later(after, before - SEARCHED);
-  const to = oldestFirst && !isOfUser ? earlier(before, after + SEARCHED) : before;
+  const { marketId = "", q } = query;
+  const place = q === undefined ? await tradedPlace(sql, marketId) : await wholePlace(sql);
+  const { reached, ...range } = partOf(query, place, q === undefined ? TRADES_SEARCHED : SEARCHED);
+  const part = { ...query, ...range };
+  return {
+    entries: await (q === undefined ? listAuditEntries(sql, { ...part, traded: place }) : entriesWith(sql, part)),
+    reached,
+  };
+}
+
+/** Whether a filter needs a search, because no index serves it alone. */
+export function isSearch({ q, marketId, type, ...filter }: AuditFilter): boolean {
+  const isOfTrades = type === undefined || type === "trade.executed";
+  return q !== undefined || (marketId !== undefined && isOfTrades && traderIn(filter) === undefined);
+}
+
+/** Where the entries are that need a search. */
+interface Place {
+  after: bigint;
+  before: bigint;
+  /** The log's end when the place was found: later entries are none of this search. */
+  end: bigint;
+}
+
+async function wholePlace(sql: ReadSql): Promise<Place> {
+  const end = (await readAuditHead(sql)).seq + 1n;
+  return { after: 0n, before: end, end };
+}
+
+/** Where the trades of a market are, by the hours in which it was traded. */
+async function tradedPlace(sql: ReadSql, marketId: string): Promise<Place> {
+  const [row] = await sql<{ end: string; since: string | null; until: string | null }[]>`
+    select (select coalesce(max(seq), 0) + 1 from audit) as "end", min(hour) as since, max(hour) + ${HOUR_MS} as until
+      from (
+        select hour from market_hour where market_id = ${marketId}
+         union all
+        select hour from book where market_id = ${marketId}
+      ) traded
+     where hour > 0`;
+  const end = BigInt(row?.end ?? 1);
+  if (!row?.since) return { after: 0n, before: 1n, end };
+  const { after = 0n, before = end } = await boundsOf(sql, { since: Number(row.since), until: Number(row.until) });
+  return { after, before, end };
+}
+
+/** The part of a query's range that one search reads. */
+function partOf(query: AuditQuery, place: Place, most: bigint): AuditRange & Pick<AuditSearch, "reached"> {
+  const { after, oldestFirst } = query;
+  const before = earlier(query.before, place.end);
+  if (oldestFirst) {
+    const reached = later(after, place.after) + most;
+    const isLast = reached + 1n >= earlier(before, place.before);
+    return isLast ? { after, before, reached: undefined } : { after, before: reached + 1n, reached };
+  }
+  const reached = earlier(before, place.before) - most;
+  const isLast = reached - 1n <= later(after, place.after);
+  return isLast ? { after, before, reached: undefined } : { after: reached - 1n, before, reached };
+}
+
+/** The entries of a range that hold a text. */
+async function entriesWith(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
+  const { type, actor, userId, marketId, q = "", before, after, oldestFirst, limit } = query;
+  // With the rules of C, since folding the letters of every script takes ten times as long.
+  const holds = (text: string) => sql`strpos(lower(${sql.unsafe(text)} collate "C"), lower(${q} collate "C")) > 0`;
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}
       from audit a
-     where a.seq > ${String(from)} and a.seq < ${String(to)} ${matching(sql, query)}
-       ${isOfUser ? ofUser(sql, query.userId ?? "") : sql``}
+     where (${holds("a.type || ' ' || a.actor || ' ' || a.payload")}
+            or substring(a.payload from '"marketId":"([^"]+)"') in (select m.id from market m where ${holds("m.question")}))
+       ${type === undefined ? sql`` : sql`and a.type = ${type}`}
+       ${actor === undefined ? sql`` : sql`and a.actor = ${actor}`}
+       ${userId === undefined ? sql`` : states(sql, "userId", userId)}
+       ${marketId === undefined ? sql`` : states(sql, "marketId", marketId)}
+       ${inside(sql, "a.seq", { before, after })}
      order by a.seq ${oldestFirst ? sql`asc` : sql`desc`}
      limit ${limit}`;
-  const isWhole = oldestFirst ? to === before : from === after;
-  const edge = oldestFirst ? to - 1n : from + 1n;
-  return { entries: rows.map(TABLES.audit.decode), reached: isWhole ? undefined : edge };
-}
-
-/** The condition of the index is repeated, so that the planner knows that it may use it. */
-function ofUser(sql: ReadSql, userId: string) {
-  const types = sql.unsafe(OF_USER.map((type) => `'${type}'`).join(", "));
-  return sql`and a.type in (${types}) and audit_json(a.payload) ->> 'userId' = ${userId}`;
-}
-
-/** Whether a filter needs a search, because no index serves it. */
-export function isSearch({ userId, marketId, q }: AuditFilter): boolean {
-  return userId !== undefined || marketId !== undefined || q !== undefined;
-}
-
-/** Payloads are canonical JSON with escaped quotes, so a field's text cannot match inside another text. */
-function matching(sql: ReadSql, { type, actor, userId, marketId, q }: AuditFilter) {
-  const states = (field: string, value: string) =>
-    sql`and strpos(a.payload, ${`${JSON.stringify(field)}:${JSON.stringify(value)}`}) > 0`;
-  // With the rules of C, since folding the letters of every script takes ten times as long.
-  const holds = (text: string) =>
-    sql`strpos(lower(${sql.unsafe(text)} collate "C"), lower(${q ?? ""} collate "C")) > 0`;
-  return sql`
-    ${type === undefined ? sql`` : sql`and a.type = ${type}`}
-    ${actor === undefined ? sql`` : sql`and a.actor = ${actor}`}
-    ${userId === undefined ? sql`` : states("userId", userId)}
-    ${marketId === undefined ? sql`` : states("marketId", marketId)}
-    ${
-      q === undefined
-        ? sql``
-        : sql`and (${holds("a.type || ' ' || a.actor || ' ' || a.payload")}
-           or substring(a.payload from '"marketId":"([^"]+)"') in (select m.id from market m where ${holds("m.question")}))`
-    }`;
+  return rows.map(TABLES.audit.decode);
 }
 
 /** The higher of two numbers; either may be absent. */
@@ -151,51 +168,23 @@ export async function readQuestions(sql: ReadSql, ids: readonly string[]): Promi
   return new Map(rows.map(({ id, question }) => [id, question]));
 }
 
-/**
- * Entries by type and actor, which are indexed. However long the log is, a page reads about as many rows as it returns.
- */
+/** Entries without a search by text. */
 export async function listAuditEntries(sql: ReadSql, query: AuditQuery): Promise<AuditEntry[]> {
   const rows = await sql`
     select ${sql.unsafe(TABLES.audit.selected("a"))}
-      from (${auditCandidates(sql, query)}) c
-      join audit a on a.seq = c.seq
-     order by a.seq ${query.oldestFirst ? sql`asc` : sql`desc`}
-     limit ${query.limit}`;
+      from ${candidates(sql, query)}
+     order by a.seq ${query.oldestFirst ? sql`asc` : sql`desc`}`;
   return rows.map(TABLES.audit.decode);
 }
 
-const TRADE: AuditType = "trade.executed";
-const USER = "user:";
-
-/**
- * Where to find the entries: trades in their own table, everything else in two partial indexes without users' trades.
- * The indexes' conditions are repeated, so that the planner knows that it may use them.
- */
-export function auditCandidates(sql: ReadSql, { before, after, oldestFirst, type, actor, limit }: AuditQuery) {
-  const within = (column: string) => sql`
-    ${before === undefined ? sql`` : sql`and ${sql(column)} < ${String(before)}`}
-    ${after === undefined ? sql`` : sql`and ${sql(column)} > ${String(after)}`}
-    order by ${sql(column)} ${oldestFirst ? sql`asc` : sql`desc`}
-    limit ${limit}`;
-  if (type === TRADE && actor === undefined) return sql`select seq from trade where true ${within("seq")}`;
-  const byType = type === undefined ? sql`` : sql`and type = ${type}`;
-  const isRare = type === undefined || type === TRADE ? sql`` : sql`and type <> ${sql.unsafe(`'${TRADE}'`)}`;
-  const byActor =
-    actor === undefined
-      ? sql``
-      : sql`and actor = ${actor} and (actor not like ${sql.unsafe(`'${USER}%'`)} or type <> ${sql.unsafe(`'${TRADE}'`)})`;
-  const others = sql`
-    (select seq from audit where true ${byActor} ${byType} ${isRare} ${within("seq")})`;
-  if (!actor?.startsWith(USER) || (type !== undefined && type !== TRADE)) return others;
+/** The candidates' rows. Each is read by its number: a merge of both would walk the log between them. */
+function candidates(sql: ReadSql, query: AuditQuery) {
   return sql`
-    ${others}
-    union all
-    (select t.seq
-       from trade t
-      where t.trader_id = ${actor.slice(USER.length)}
-        -- As a value, not a join: the planner takes an equal actor for rare, and would read all trades of the user.
-        and (select a.actor = ${actor} from audit a where a.seq = t.seq)
-        ${within("t.seq")})`;
+    (select found.seq
+       from (${auditCandidates(sql, query)}) found
+      order by found.seq ${query.oldestFirst ? sql`asc` : sql`desc`}
+      limit ${query.limit}) c
+     cross join lateral (select * from audit where seq = c.seq offset 0) a`;
 }
 
 /**
@@ -249,8 +238,8 @@ export const ENTRY_END = "\x1e";
 
 /** @throws PostgresError 22P02 when a payload is not JSON, which only tampering can cause */
 export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<PackedEntries> {
-  const { after, upTo, limit, type, actor } = query;
-  const isWhole = type === undefined && actor === undefined;
+  const { after, upTo, limit, type, actor, userId, marketId } = query;
+  const isWhole = [type, actor, userId, marketId].every((term) => term === undefined);
   const [row] = await sql<{ packed: string | null; last: string | null; are_objects: boolean | null }[]>`
     select string_agg(
              -- Joined with ||, because concat_ws looks the types of its arguments up for every row.
@@ -263,11 +252,9 @@ export async function readPacked(sql: ReadSql, query: LinesQuery): Promise<Packe
         isWhole
           ? sql`select * from audit where seq > ${String(after)} and seq <= ${String(upTo)} order by seq limit ${limit}`
           : sql`select a.*
-                  from (${auditCandidates(sql, { ...query, oldestFirst: true })}) c
-                  join audit a on a.seq = c.seq
+                  from ${candidates(sql, { ...query, oldestFirst: true })}
                  where a.seq <= ${String(upTo)}
-                 order by a.seq
-                 limit ${limit}`
+                 order by a.seq`
       }) as entry`;
   return {
     packed: row?.packed ?? "",

@@ -12,6 +12,8 @@ const toInbound = rowReader({
 });
 export type InboundRow = ReturnType<typeof toInbound>;
 
+const inboundColumns = (sql: ReadSql) => sql`provider, sha256, event, reference, user_id, outcome, received_at`;
+
 export interface InboundQuery {
   provider?: string | undefined;
   /** Only webhooks after this one, in the list's order. */
@@ -22,7 +24,7 @@ export interface InboundQuery {
 /** The accepted webhooks of providers, newest first, without their bodies. */
 export async function listInbound(sql: ReadSql, { provider, after, limit }: InboundQuery): Promise<InboundRow[]> {
   const rows = await sql`
-    select provider, sha256, event, reference, user_id, outcome, received_at
+    select ${inboundColumns(sql)}
       from inbound_delivery
      where true
        ${provider === undefined ? sql`` : sql`and provider = ${provider}`}
@@ -30,4 +32,14 @@ export async function listInbound(sql: ReadSql, { provider, after, limit }: Inbo
      order by received_at desc, provider desc, sha256 desc
      limit ${limit}`;
   return rows.map(toInbound);
+}
+
+/** One accepted webhook with its body, which is null unless it was kept; undefined for an unknown one. */
+export async function findInbound(
+  sql: ReadSql,
+  { provider, sha256 }: Pick<InboundRow, "provider" | "sha256">,
+): Promise<(InboundRow & { body: string | null }) | undefined> {
+  const [row] = await sql`
+    select ${inboundColumns(sql)}, body from inbound_delivery where provider = ${provider} and sha256 = ${sha256}`;
+  return row && { ...toInbound(row), body: row.body };
 }

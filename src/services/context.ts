@@ -4,10 +4,12 @@ import type { AuditKey, IsSealed } from "../domain/audit/seal.ts";
 import { Fault, invariant } from "../domain/fault.ts";
 import type { FeedDefinition } from "../domain/feeds/feed.ts";
 import type { Command, Results } from "../engine/commands.ts";
+import type { Act } from "../engine/integrity.ts";
 import type { Passing } from "../ledger/sequencer/passing.ts";
 import type { Sequencer } from "../ledger/sequencer/sequencer.ts";
 import type { ClientKind } from "../ledger/unchained/request-count.ts";
 import type { Pool } from "../postgres/pool.ts";
+import type { Evidence } from "./anchors/evidence.ts";
 import { encodeResult } from "./answers.ts";
 import type { RecordWatch } from "./audit/record-watch.ts";
 import type { Cursors } from "./cursor.ts";
@@ -61,6 +63,8 @@ export interface ServiceContext {
   views: Views;
   /** Connections for checks of the whole ledger and chain. Checks queue behind each other, never in front of reads. */
   checks: Pool;
+  /** Compares the log with the entries that it is known to have contained. */
+  evidence: Evidence;
   /** Checks the log and the ledger; a server runs it in the background. */
   recordWatch: RecordWatch;
   /** The feeds that markets may refer to. */
@@ -114,26 +118,31 @@ export async function submit<Id extends OperationId, C extends Command>(
 }
 
 /**
- * Makes a change that no command makes. With an `Idempotency-Key`, a later commit stores its answer. A repeat gets the
- * stored answer; if the process ended before that commit, the repeat makes the change again.
+ * Makes a change that no command makes. A later commit records it, and stores its answer under an `Idempotency-Key`. A
+ * repeat gets the stored answer; if the process ended before that commit, the repeat makes the change again.
+ *
+ * @param make returns its result and what goes on record
+ * @throws Fault INTEGRITY while changes are refused
  */
 export async function makeOnce<Id extends OperationId>(
   context: ServiceContext,
   id: Id,
   caller: Caller,
-  make: () => Promise<Result<Id>>,
-): Promise<Result<Id> | Answered> {
-  if (!caller.idempotency) return make();
-  const keep = (isMade: boolean, result?: Result<Id>) =>
-    submit(context, id, { type: "keepAnswer", isMade }, caller, () => {
-      invariant(result !== undefined, "what is kept was made");
-      return result;
+  make: () => Promise<{ result: Result<Id>; act: Act }>,
+): Promise<Answered> {
+  context.evidence.requireSound();
+  const record = (made?: Awaited<ReturnType<typeof make>>) =>
+    submit(context, id, { type: "recordAct", act: made?.act }, caller, () => {
+      invariant(made, "what is recorded was made");
+      return made.result;
     });
-  const first = await keep(false).catch((error: unknown) => {
-    if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
-    throw error;
-  });
-  return first ?? keep(true, await make());
+  const first =
+    caller.idempotency &&
+    (await record().catch((error: unknown) => {
+      if (error instanceof Fault && error.code === "NOT_FOUND") return undefined;
+      throw error;
+    }));
+  return first ?? record(await make());
 }
 
 /**

@@ -81,7 +81,7 @@ describe.each(doors)("the journal through the %s door", (_name, open) => {
     expect(split.entries).toHaveLength(1);
   });
 
-  test("a search looks at a part of the log for each request, and all parts have every entry once", async () => {
+  test("a search for a text looks at a part of the log for each request, and all parts have every entry once", async () => {
     const sql = connect(door.database.connection, { name: "owner", max: 1 });
     const [newest] = (await list({}, 1)).entries;
     const shift = 120_000;
@@ -92,7 +92,7 @@ describe.each(doors)("the journal through the %s door", (_name, open) => {
       const found: number[] = [];
       let [requests, cursor]: [number, string | null | undefined] = [0, undefined];
       do {
-        const page: Page = await api.listAudit({ userId: "ann", limit: 2, cursor, ...order });
+        const page: Page = await api.listAudit({ q: '"userId":"ann"', limit: 2, cursor, ...order });
         found.push(...page.entries.map(({ seq }) => seq));
         [requests, cursor] = [requests + 1, page.cursor];
       } while (cursor !== null);
@@ -100,7 +100,6 @@ describe.each(doors)("the journal through the %s door", (_name, open) => {
       expect(new Set(found).size).toBe(3);
       expect(requests).toBeGreaterThan(2);
     }
-    expect((await list({ userId: "ann" })).entries).toHaveLength(3);
     await sql`update head set seq = seq - ${shift}`;
     await sql`update audit set seq = seq - ${shift} where seq > ${shift}`;
     await sql.end();

@@ -82,6 +82,8 @@ describe.each(doors)("webhooks through the %s door", (_name, open) => {
     expect(await api.replayWebhook(replay)).toEqual(first);
     await worker.tick();
     expect(good.received.length).toBe(sentBefore + 1);
+    const { entries } = await api.listAudit({ type: "webhook.replayed", limit: 1 });
+    expect(entries).toMatchObject([{ payload: { eventId: newest?.eventId, receivers: ["crm"] } }]);
     await expect(api.enableWebhookReceiver({ name: "crm" })).rejects.toMatchObject({ code: "IDEMPOTENCY_MISMATCH" });
   });
 

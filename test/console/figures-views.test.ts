@@ -1,7 +1,14 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
-import { lossIf, risksBySymbol, supposedAt, worstCase } from "../../src/console/views/risk/what-if.ts";
+import {
+  lossIf,
+  risksBySymbol,
+  supposedAt,
+  supposedIn,
+  unlisted,
+  worstCase,
+} from "../../src/console/views/risk/what-if.ts";
 import { parseDecimal } from "../../src/domain/decimal.ts";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
@@ -85,6 +92,26 @@ test("markets on one symbol lose together at one price: each strike and each str
   expect(at("100.00000000000000001")).toEqual({ above: "yes", below: "no", band: "no" });
   expect(risksBySymbol([on("alone", ">=", "0.1")])).toMatchObject([{ worst: 10, worstAt: "at 0.1" }]);
   expect(risksBySymbol([on("alone", ">", "0.1")])).toMatchObject([{ worst: 10, worstAt: "above 0.1" }]);
+});
+
+test("what an address supposes counts for listed markets and symbols alone, whatever else it says", () => {
+  const risk = { marketId: "mkt_1", maxLiability: 4, yesPayout: 14, noPayout: 3, stakes: 10 };
+  const terms = {
+    feed: "pm:btc",
+    comparator: ">" as const,
+    strike: "1",
+    upperStrike: null,
+    instant: "2031-01-01T00:00:00Z",
+  };
+  const risks = [risk, { ...risk, marketId: "mkt_2", terms }];
+  const symbols = risksBySymbol(risks);
+  const of = (query: string) => Object.fromEntries(new URLSearchParams(query));
+  const supposed = (query: string) => supposedIn(of(query), risks, symbols);
+  expect(supposed("settles.mkt_1=no&price.pm:btc=2")).toEqual({ mkt_1: "no", mkt_2: "yes" });
+  expect(supposed("settles.mkt_2=no&price.pm:btc=2")).toEqual({ mkt_2: "no" });
+  const hostile = "settles.mkt_1=void&price.pm:btc=1e999&settles.__proto__=yes&price.x=1&__proto__=yes&days=7";
+  expect(supposed(hostile)).toEqual({});
+  expect(unlisted(of(hostile), risks, symbols)).toBe(2);
 });
 
 test("Overview compares the period in the address with the one before, draws each day, and leads to the rows", async () => {
@@ -175,6 +202,19 @@ test("Risk sums the worst case by market, symbol and category, and says what a s
   await expect
     .poll(async () => Number(await fact("Cost of what is supposed")))
     .toBe(worstCase(risks, { mkt_1: "no", [id]: "no" }).supposed);
+  // A reload, and so a sent link, supposes the same.
+  const settles = page.getByLabel(/Suppose that it settles: Will mkt_1/);
+  await expect.poll(() => new URL(page.url()).search).toBe("?settles.mkt_1=no&price.pm%3Abtc=100000");
+  await page.reload();
+  await expect
+    .poll(async () => Number(await fact("Cost of what is supposed")))
+    .toBe(worstCase(risks, { mkt_1: "no", [id]: "no" }).supposed);
+  expect(await settles.inputValue()).toBe("no");
+  expect(await page.getByRole("textbox", { name: "Exact price of pm:btc" }).inputValue()).toBe("100000");
+  await settles.selectOption("");
+  await expect.poll(() => new URL(page.url()).search).toBe("?price.pm%3Abtc=100000");
+  await page.goto(`${tenant.server.opsUrl}/console/risk?settles.gone=yes&price.pm:btc=%3Cb%3E`);
+  await page.getByText("Of what the address supposes, 1 counts for nothing").waitFor();
   const category = rowOf(page, "crypto").locator("data");
   expect(await category.getAttribute("value")).toBe(String(riskOf(id).maxLiability));
   await page.getByText("No open trade is tagged as a hedge.").waitFor();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
-import { type ConsolePage, openConsole, rowOf } from "./support/console-page.ts";
+import { act, type ConsolePage, openConsole, rowOf } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 let opened: ConsolePage;
@@ -47,4 +47,39 @@ test("reads that get no answer count as a lost connection after ten seconds", as
   expect(performance.now() - beganMs).toBeGreaterThan(9000);
   expect(await page.locator('[data-stale="true"]').count()).toBe(1);
   await page.unrouteAll();
+});
+
+test("of seven windows three have a stream, all stay current and act, and where one goes, another takes its place", async () => {
+  const first = await openConsole(tenant, { path: "/traders" });
+  const context = first.page.context();
+  const streaming = new Set<Page>();
+  context.on("request", (request) => {
+    if (request.url().includes("/v1/stream")) streaming.add(request.frame().page());
+  });
+  await first.page.reload();
+  const windows = [first.page];
+  while (windows.length < 7) {
+    const next = await context.newPage();
+    await next.goto(first.page.url());
+    await rowOf(next, "usr_1").waitFor();
+    windows.push(next);
+  }
+  await tenant.deposit("usr_late", 5);
+  await Promise.all(windows.map((each) => rowOf(each, "usr_late").waitFor({ timeout: 3000 })));
+  for (const each of windows) expect(await each.getByText("Connection lost").count()).toBe(0);
+  expect([...streaming]).toEqual(windows.slice(0, 3));
+  const last = windows[6] as Page;
+  await rowOf(last, "usr_late").getByRole("link", { name: "usr_late" }).click();
+  expect(await act(last, last.getByRole("button", { name: "Restrict" }), "Seven windows")).toContain("Entry");
+  await windows[1]?.close();
+  await expect.poll(() => streaming.size).toBe(4);
+  await first.close();
+});
+
+test("a window whose stream is refused says that the connection is lost, though the rest is answered", async () => {
+  await page.route("**/v1/stream?*", (route) => route.abort());
+  await page.reload();
+  await page.getByText("Connection lost").waitFor();
+  await page.unrouteAll();
+  await page.getByText("Connection lost").waitFor({ state: "detached" });
 });

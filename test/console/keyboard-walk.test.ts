@@ -5,7 +5,7 @@ import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { ADMIN_KEY } from "../server/support/harness.ts";
 import { openBrowser, openPage } from "../support/browser.ts";
-import { focusedTag, troubles } from "./support/console-page.ts";
+import { focusedTag, openConsole, troubles } from "./support/console-page.ts";
 
 const tenant = tenantOfTests({ console: CONSOLE });
 
@@ -78,6 +78,41 @@ test("a market is found, suspended and resumed with the keyboard alone; the focu
   }
   expect(troubles(complaints).filter((each) => !each.includes("ERR_INTERNET_DISCONNECTED"))).toEqual([]);
   await close();
+});
+
+test("a command presses the button of its view, and only commands that the key may use are offered", async () => {
+  const { page, complaints, close } = await openConsole(tenant);
+  const { keyboard } = page;
+  const command = async (name: string) => {
+    await keyboard.press("Control+k");
+    await keyboard.type(name);
+    await page.getByRole("option", { name: `${name} Command`, exact: true }).waitFor();
+    await keyboard.press("Enter");
+  };
+  for (const name of ["Create market", "Sweep", "Freeze", "Keys"]) {
+    await command(name);
+    await page.getByRole("dialog", { name: new RegExp(`^${name}`) }).waitFor();
+    await keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+  await command("Lift the freeze");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await command("Verify now");
+  await page.getByText(/The chain of all .* holds/).waitFor();
+  await command("Reconcile");
+  await page.getByText("The ledger agrees with itself").waitFor();
+  await command("Sign out");
+  await page.getByLabel("Admin key").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+
+  const operator = localApi(tenant.services.handlers, { actor: "cli:test" });
+  const reader = await operator.createKey({ type: "admin", name: "reader", scopes: ["read"] });
+  const bounded = await openConsole(tenant, { key: String(reader.key) });
+  await bounded.page.keyboard.press("Control+k");
+  const offered = await bounded.page.getByRole("option", { name: /Command$/ }).allTextContents();
+  expect(offered).toEqual(["Verify now Command", "Reconcile Command", "Keys Command", "Sign out Command"]);
+  await bounded.close();
 });
 
 test("a button that another person's change disables keeps the focus", async () => {

@@ -7,7 +7,7 @@ import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { AUDIT_SECRET } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const own = { desk: { steel: { sources: [{ use: "desk", id: "steel" }] } } };
 const tenant = tenantOfTests({ console: CONSOLE, oracle: oracleSetup(own, ["desk"]) });
@@ -73,6 +73,30 @@ test("the tenant's own feeds and those in use come first, and what closes next t
   await page.getByText("40 built-in feeds that no open market names").click();
   await rowOf(page, "pm:xau").waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("who lets the oracle sweep, and why, is on record, also if nothing came of it", async () => {
+  const operator = localApi(tenant.services.handlers, { actor: "cli:timer" });
+  tenant.services.sweeps.run = async () => ({ watched: 2, asked: 0, settled: [], held: [], failures: [] });
+  const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
+  const notice = await act(page, page.getByRole("button", { name: "Sweep" }), "The feed is back");
+  expect(notice).toMatch(/^Looked at 2, settled 0, left 0 to a person\. Entry \d+$/);
+  // Without a reason and without a result there is nothing to record.
+  await operator.sweepOracle({});
+  expect(await tenant.audit("oracle.swept")).toEqual([
+    {
+      ...{ type: "oracle.swept", actor: "admin:ops" },
+      payload: { watched: 2, settled: 0, held: 0, reason: "The feed is back" },
+    },
+  ]);
+  tenant.services.sweeps.run = async () => ({
+    ...{ watched: 1, asked: 1, settled: [], failures: [] },
+    held: [{ marketId: "mkt_1", reason: "feed down" }],
+  });
+  await operator.sweepOracle({});
+  expect(await tenant.audit("oracle.swept")).toHaveLength(2);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

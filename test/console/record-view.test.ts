@@ -1,12 +1,20 @@
-import { beforeAll, expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readAnchors } from "../../src/app/audit/anchors-in-file.ts";
 import { localApi } from "../../src/client/local-api.ts";
+import { signAnchor } from "../../src/domain/audit/anchor.ts";
+import { appendAnchor, appendToDirectory } from "../../src/services/anchors/anchor-file.ts";
 import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { focusedTag, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE });
+const directory = await mkdtemp(join(tmpdir(), "pmctl-record-"));
+afterAll(() => rm(directory, { recursive: true }));
+const tenant = tenantOfTests({ console: CONSOLE, anchors: { directory, files: [join(directory, "kept.ndjson")] } });
 const operator = () => localApi(tenant.services.handlers, { actor: "admin:ops" });
 
 beforeAll(async () => {
@@ -85,6 +93,13 @@ test("an entry tells its payload and its place in the chain; what strangers wrot
   expect(await page.title()).toMatch(new RegExp(`Entry ${seq}$`));
   expect(JSON.parse((await page.locator("pre").textContent()) ?? "")).toEqual(voided?.payload);
   expect(await page.getByRole("link", { name: "mkt_1" }).getAttribute("href")).toBe("/console/markets/mkt_1");
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download the receipt" }).click();
+  const receipt = await (await saving).path();
+  expect(await readAnchors(receipt, { tenant: "acme", keys: [], note: () => {} })).toMatchObject([
+    { seq: BigInt(seq), hash: voided?.hash, ts: voided?.ts },
+  ]);
+  await page.getByText(`pmctl audit verify --anchor acme-entry-${seq}.ndjson -t acme`, { exact: true }).waitFor();
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.getByRole("link", { name: `Entry ${seq - 1}` }).click();
   await expect.poll(title).toBe(`Entry ${seq - 1}`);
@@ -99,6 +114,38 @@ test("an entry tells its payload and its place in the chain; what strangers wrot
   await close();
 });
 
+test("anchors are listed with where they are kept and whether the log still has their entries", async () => {
+  const key = tenant.services.auditKey;
+  const [voided] = (await operator().listAudit({ type: "market.voided" })).entries;
+  const { seq = 0, hash = "", ts = "" } = voided ?? {};
+  const held = signAnchor("acme", { seq: BigInt(seq), hash, ts }, key);
+  await appendToDirectory(directory, held, [key]);
+  await appendAnchor(join(directory, "kept.ndjson"), held);
+  await appendAnchor(join(directory, "kept.ndjson"), { ...held, signature: "00" });
+  const { page, complaints, close } = await openConsole(tenant, { path: "/record" });
+  await page.getByText("Ignored: kept.ndjson:2 has a bad signature").waitFor();
+  const anchors = page.getByRole("region", { name: "Anchors" });
+  await anchors.locator("summary").click();
+  const rows = page.getByRole("table", { name: "Anchors" }).locator("tbody tr");
+  const row = rows.filter({ hasText: `Entry ${seq}` });
+  const places = "anchored in .pmctl/anchors/acme.ndjson; anchored in kept.ndjson";
+  await row.getByText(places).waitFor();
+  expect(await row.getAttribute("data-kind")).toBe("held");
+  const lost = signAnchor("acme", { seq: BigInt(seq + 1000), hash: "f".repeat(64), ts }, key);
+  await appendAnchor(join(directory, "kept.ndjson"), lost);
+  await page.reload();
+  // What contains a missing one is open.
+  await rows.first().getByText("missing: the log was set back or changed").waitFor();
+  expect((await operator().listAnchors({})).anchors[0]).toEqual({
+    ...{ seq: seq + 1000, hash: "f".repeat(64), ts, standing: "missing", places: ["anchored in kept.ndjson"] },
+  });
+  expect(await accessibilityProblems(page)).toEqual([]);
+  expect(troubles(complaints)).toEqual([]);
+  await rm(join(directory, "kept.ndjson"));
+  expect((await operator().listAnchors({})).anchors.map(({ standing }) => standing)).not.toContain("missing");
+  await close();
+});
+
 test("the log is verified and the ledger reconciled at the press of a button; what disagrees is shown with its places", async () => {
   const { page, complaints, close } = await openConsole(tenant, { path: "/record" });
   await page.getByRole("button", { name: "Verify now" }).click();
@@ -109,6 +156,7 @@ test("the log is verified and the ledger reconciled at the press of a button; wh
   expect(await page.getByRole("table", { name: "Checks" }).locator("[data-id]").count()).toBe(
     (await operator().explainLedger({})).length,
   );
+  await page.getByText("Each comparison is recorded in the log").waitFor();
   const [recorded] = (await operator().listAudit({ type: "reconcile.run", limit: 1 })).entries;
   expect(recorded?.actor).toBe("admin:ops");
   expect(await accessibilityProblems(page)).toEqual([]);

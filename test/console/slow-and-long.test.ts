@@ -50,3 +50,52 @@ test("of a long list the first rows are drawn, and more when a person asks", asy
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
+
+test("a first view asks for each thing once", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/record" });
+  await page.getByRole("table", { name: "Entries" }).waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/api/v1/") && !request.headers()["x-background"]) asked.push(request.url());
+  });
+  await page.getByRole("link", { name: "Today" }).click();
+  await page.getByText("Nothing waits for a person").waitFor();
+  expect(asked.filter((url) => url.includes("/v1/proposals"))).toHaveLength(1);
+  expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted());
+  await close();
+});
+
+test("what a view was reading ends when it is left or asks for something else; a change goes on", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/traders/usr_1" });
+  const answered = Promise.withResolvers<void>();
+  await page.route("**/restrict", async (route) => {
+    await answered.promise;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Restrict" }).click();
+  await page.getByRole("textbox", { name: "Reason" }).fill("Slowly");
+  const sent = page.waitForRequest("**/restrict");
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await sent;
+  await page.keyboard.press("Escape");
+
+  const ended: string[] = [];
+  page.on("requestfailed", (request) => {
+    const [, report] = request.url().split("/v1/reports/");
+    if (report && !report.includes("userId")) ended.push(report);
+  });
+  await page.route("**/v1/reports/**", () => {});
+  await page.getByRole("link", { name: "Overview" }).click();
+  const named = (days: number) => ["daily", "house", "traders"].map((each) => `${each}?periodDays=${days}`);
+  await page.waitForRequest("**/v1/reports/traders*");
+  await page.getByLabel("Period").selectOption("7");
+  // The page itself would wait for half a minute.
+  const soon = { timeout: 10_000 };
+  await expect.poll(() => ended.toSorted(), soon).toEqual(named(30));
+  await page.getByRole("link", { name: "Markets" }).click();
+  await rowOf(page, "mkt_1").waitFor();
+  await expect.poll(() => ended.toSorted(), soon).toEqual([...named(30), ...named(7)].toSorted());
+  answered.resolve();
+  await expect.poll(async () => (await tenant.audit("user.restricted")).length).toBe(1);
+  await close();
+});

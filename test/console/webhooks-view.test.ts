@@ -23,6 +23,7 @@ const webhooks = {
   },
 };
 const tenant = tenantOfTests({ console: CONSOLE, webhooks });
+const operator = () => localApi(tenant.services.handlers, { actor: "admin:second" });
 let receiver: TestReceiver;
 let worker: DeliveryWorker;
 
@@ -61,10 +62,20 @@ test("Webhooks lists what providers sent with what came of it, and what was refu
   expect(await rows.nth(0).getAttribute("data-kind")).toBe("kept");
   expect(await rows.nth(0).textContent()).toContain(HOSTILE);
   expect(await rows.nth(1).textContent()).toContain(HOSTILE);
-  const api = localApi(tenant.services.handlers, { actor: "admin:second" });
+  const api = operator();
   const [credited] = (await api.listAudit({ type: "wallet.credited", limit: 1 })).entries;
   const entry = rows.nth(1).getByRole("link", { name: `Entry ${credited?.seq}` });
   expect(await entry.getAttribute("href")).toBe(`/console/record/${credited?.seq}`);
+  // The body of one that only was stored, and of another what it changed.
+  const shown = page.getByRole("region", { name: "Inbound delivery" });
+  await rows.nth(0).getByRole("link", { name: HOSTILE }).click();
+  await shown.getByText(JSON.stringify({ event: HOSTILE, userId: "usr_1", txRef: "tx_2" }), { exact: true }).waitFor();
+  await rows.nth(1).getByRole("link", { name: "deposit.completed" }).click();
+  await shown.getByText("Payload of the entry").waitFor();
+  expect(JSON.parse((await shown.locator("pre").textContent()) ?? "")).toEqual(credited?.payload);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.getByRole("link", { name: "Close the inbound delivery" }).click();
+  await shown.waitFor({ state: "detached" });
   const refused = page.getByRole("table", { name: "Refused webhooks" }).locator("tbody tr");
   expect(await refused.first().textContent()).toContain("the signature does not match these bytes");
   // Another one appears without a reload.
@@ -98,8 +109,16 @@ test("a test event goes through the normal deliveries, and its payload is shown 
   expect(receiver.forgeries).toEqual([]);
   expect(await shown.textContent()).toContain("Attempts1");
   expect(await accessibilityProblems(page)).toEqual([]);
+  const again = await act(page, tested.getByRole("button", { name: "Replay" }), "It had lost it");
+  const [replayed] = await tenant.audit("webhook.replayed");
+  const { eventId } = (await operator().listWebhookDeliveries({})).items[0] ?? {};
+  expect(replayed).toEqual({
+    ...{ type: "webhook.replayed", actor: "admin:ops" },
+    payload: { eventId, receivers: ["crm"], reason: "It had lost it" },
+  });
+  expect(again).toMatch(/^Sent again: 1 delivery\. Entry \d+$/);
   // The address of a delivery opens it, too; a stranger's text in it stays text.
-  const api = localApi(tenant.services.handlers, { actor: "admin:second" });
+  const api = operator();
   const credited = (await api.listWebhookDeliveries({})).items.find(({ type }) => type === "wallet.credited");
   await page.goto(`${tenant.server.opsUrl}/console/webhooks?delivery=${credited?.deliveryId}`);
   await shown.getByText(HOSTILE).waitFor();

@@ -81,7 +81,10 @@ beforeAll(async () => {
       },
       actor: "provider:sumsub",
     });
-  await services.sequencer.submit({ command: { type: "testReceiver", receiver: "crm" }, actor: "admin:ops" });
+  await services.sequencer.submit({
+    command: { type: "recordAct", act: { type: "webhook.tested", payload: { receiver: "crm" } } },
+    actor: "admin:ops",
+  });
   await tenant.api().settleMarket({ marketId, outcome: "yes" });
   await tenant.api().correctMarket({ id: marketId, outcome: { yes: 0.4 }, reason: "The final report" });
   const voidedId = await tenant.market();

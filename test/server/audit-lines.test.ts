@@ -55,6 +55,7 @@ describe("the audit log in lines", () => {
     ["a type", { type: "wallet.credited" }],
     ["what came after an entry", { after: 20 }],
     ["what concerns a user", { userId: "usr_7\u{1f600}" }],
+    ["the end of a market", { marketId: "mkt_none", type: "market.settled" }],
     ["what has a text", { q: "USR_4", until: "2999-01-01T00:00:00Z" }],
     ["nothing", { actor: "admin:nobody" }],
   ])("has the bytes of an export, and names its last entry: %s", async (_, filter) => {

@@ -153,6 +153,17 @@ test("operators list what providers sent, newest first, by provider, each with t
   const rest = await api.listInboundWebhooks({ provider: "payments", cursor: first.nextCursor ?? "" });
   expect([...first.items, ...rest.items]).toEqual(items.filter(({ provider }) => provider === "payments"));
   expect(JSON.stringify(items)).not.toContain("Ada Lovelace");
+  for (const item of items) {
+    const { body, ...found } = await api.getInboundWebhook({ provider: item.provider, sha256: item.sha256 });
+    expect(found).toEqual(item);
+    expect(body === null ? null : sha256(body)).toBe(item.event === "deposit.pending" ? item.sha256 : null);
+  }
+  const hash = items.find(({ event }) => event === "deposit.pending")?.sha256 ?? "";
+  await tenant.backend.sql`update inbound_delivery set body = '{}' where sha256 = ${hash}`;
+  expect(await api.getInboundWebhook({ provider: "payments", sha256: hash })).toMatchObject({ body: null });
+  await expect(api.getInboundWebhook({ provider: "stripe", sha256: hash })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
 });
 
 test("deposits of one user at one moment each lead to their own entry", async () => {

@@ -65,8 +65,15 @@ async function fill(sql: Sql): Promise<void> {
     insert into audit
     select 1000 + n, case when n % 1000 = 0 then 'policy.updated' when n % 10 = 0 then 'wallet.credited' else 'trade.executed' end,
            case when n % 1000 = 0 then 'admin:ops' when n % 10 = 0 then 'provider:payments' else 'user:' || ${trader} end,
-           '{}', '2026-01-01T00:00:00.000Z', 'k', repeat('0', 64)
+           case when n % 1000 = 0 then '{}' when n % 10 = 0 then '{"userId":"' || ${trader} || '"}'
+                else '{"marketId":"' || ${market} || '","userId":"' || ${trader} || '"}' end,
+           to_char(to_timestamp((${ts}) / 1000.0) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'k', repeat('0', 64)
       from generate_series(1, ${TRADES}) n;
+    insert into trade
+    select 1000, 'trd_old', 'old', 'old', 'yes', 1000000, 10000, 1900000, 500000, ${ts}, null from generate_series(0, 0) n;
+    insert into audit
+    select 1000, 'trade.executed', 'user:old', '{"marketId":"old","userId":"old"}', ts, 'k', repeat('0', 64) from audit where seq = 1001;
+    insert into market_hour select 'old', (${ts}) / 3600000 * 3600000, 1000000, 500000, 10000 from generate_series(1, 1) n;
     insert into transfer
     select 1000 + n, 0, 'wallet:' || ${trader}, 'escrow:' || ${market}, 990000 from generate_series(1, ${TRADES}) n;
     insert into transfer
@@ -155,6 +162,7 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["orders of a market", (api) => api.listOrders({ marketId: "m7" })],
   ["an order", (api) => api.getOrder({ id: "trd_3007" })],
   ["webhooks of providers", (api) => api.listInboundWebhooks({})],
+  ["a webhook of a provider", (api) => api.getInboundWebhook({ provider: "payments", sha256: "7".padStart(64, "0") })],
   [
     "webhooks of a provider, further pages",
     async (api) => {
@@ -198,6 +206,14 @@ const READS: [name: string, read: (api: Api) => Promise<unknown>][] = [
   ["the audit log of an unknown actor", (api) => api.listAudit({ actor: "admin:nobody" })],
   ["the audit log of a user", (api) => api.listAudit({ actor: "user:u7" })],
   ["the identity checks of a user", (api) => api.listAudit({ type: "kyc.updated", userId: "u7" })],
+  ["the audit log about a user", (api) => api.listAudit({ userId: "u7" })],
+  ["the audit log about a user who did little long ago", (api) => api.listAudit({ userId: "old" })],
+  ["the audit log about a user, oldest first", (api) => api.listAudit({ userId: "u10", after: 0 })],
+  ["the payments of a user", (api) => api.listAudit({ userId: "u10", type: "wallet.credited" })],
+  ["the audit log about a user by an operator", (api) => api.listAudit({ userId: "u7", actor: "admin:ops" })],
+  ["the audit log about a user and a market", (api) => api.listAudit({ userId: "u7", marketId: "m7" })],
+  ["the audit log about a market that was traded long ago", (api) => api.listAudit({ marketId: "old" })],
+  ["the ends of a market", (api) => api.listAudit({ marketId: "m7", type: "market.settled" })],
   ["the audit log of a user by type", (api) => api.listAudit({ actor: "user:u7", type: "policy.updated" })],
 ];
 
@@ -212,6 +228,8 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     for (const [read, limit] of [
       [(api: Api) => api.getMarketHistory({ id: "m1" }), 250],
       [(api: Api) => api.listTrendingMarkets({}), 5_000],
+      // The trades since the 50th one of the market.
+      [(api: Api) => api.listAudit({ marketId: "m7" }), 20_000],
       [(api: Api) => api.getHedgeExposure({}), 12_000],
       [(api: Api) => api.listRisk({}), 500],
       [(api: Api) => api.getRiskReport({}), 2000],

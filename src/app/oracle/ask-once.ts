@@ -2,7 +2,7 @@ import { loadEnvironment } from "../../config/environment.ts";
 import { type OracleSecrets, resolveOracleSecrets } from "../../config/resolve-tenant.ts";
 import type { WireResult } from "../../contract/operations.ts";
 import { checkFeeds, type FeedCheck } from "../../oracle/check.ts";
-import type { OracleContext, SweepReport } from "../../oracle/context.ts";
+import type { OracleContext } from "../../oracle/context.ts";
 import { sweep } from "../../oracle/worker.ts";
 import { feedLines, namedFeeds } from "../../services/oracle/feeds.ts";
 import { chooseDoor, type DoorOptions } from "../tenant/door.ts";
@@ -11,7 +11,6 @@ import type { TenantSession } from "../tenant/session.ts";
 import { openOracle, tenantFeeds } from "../tenant/tenant-oracle.ts";
 
 export type { FeedCheck } from "../../oracle/check.ts";
-export type { SweepReport } from "../../oracle/context.ts";
 
 /** Every feed of the tenant file with its sources. */
 export function statedFeeds({ config }: OperatorTenant): WireResult<"listFeeds"> {
@@ -71,7 +70,10 @@ export function checkOnce(
   return withOracle(session, secrets, (context) => checkFeeds(context, namedFeeds(context.services.oracle, names)));
 }
 
-/** Sweeps once: settles or holds every market whose time has come. */
-export function sweepOnce(session: TenantSession, secrets: OracleSecrets): Promise<SweepReport> {
-  return withOracle(session, secrets, sweep);
+/** Sweeps once, as a server does when asked to: settles or holds every market whose time has come. */
+export function sweepOnce(session: TenantSession, secrets: OracleSecrets): Promise<WireResult<"sweepOracle">> {
+  return withOracle(session, secrets, (context) => {
+    if (session.services) session.services.sweeps.run = () => sweep(context);
+    return session.api().sweepOracle({});
+  });
 }

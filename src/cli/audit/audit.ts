@@ -35,6 +35,25 @@ export const auditStatus = defineCommand({
   },
 });
 
+export const auditAnchors = defineCommand({
+  name: "anchors",
+  summary: "list the known anchors, newest entry first, and whether the log still has the entry of each",
+  operation: "listAnchors",
+  prints: { operation: "listAnchors", rows: "anchors" },
+  rows: ({ anchors }) => anchors,
+  columns: [
+    { title: "ENTRY", cell: ({ seq }) => String(seq), align: "right", whole: true },
+    { title: "TIME", cell: ({ ts }) => (ts === null ? "-" : time(ts, { seconds: true })), whole: true },
+    { title: "IN THE LOG", cell: ({ standing }) => (standing === "missing" ? "MISSING" : standing), whole: true },
+    { title: "PLACES", cell: ({ places }) => places.join(", ") },
+    { title: "HASH", cell: ({ hash }) => hash, optional: true },
+  ],
+  empty: "No anchor is known: a server writes them.",
+  after: ({ ignored }, { output }) => {
+    for (const fault of ignored) output.note(`Ignored: ${fault}`);
+  },
+});
+
 interface SecurityOptions {
   since?: string;
   event?: WireInput<"listSecurityEvents">["event"];
@@ -176,6 +195,7 @@ export const register = verbs(
   auditList,
   auditShow,
   auditStatus,
+  auditAnchors,
   auditSecurity,
   auditRefusals,
   auditVerify,

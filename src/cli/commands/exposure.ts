@@ -22,6 +22,10 @@ export const risk = defineCommand({
     { title: "BY LOSS", cell: barOf(({ maxLiability }) => maxLiability), picture: true },
   ],
   empty: "No market matches.",
+  after: (risks, { output }) => {
+    if (risks.length > 0 && output.format === "table")
+      output.note("MAX LOSS: settled as yes or no, what it pays less the stakes; a void may cost more.");
+  },
 });
 
 const minor = (cents: number) => usd(cents / 100);

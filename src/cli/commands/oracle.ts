@@ -71,13 +71,10 @@ export function register(noun: Command, host: Host): void {
       // Before a database is started, so that a missing secret is reported at once.
       const secrets = await secretsAtHand(options);
       return withSession(options, io, async (session) => {
-        if (!session.services) return io.output.print(await session.api().sweepOracle({}), sweepView);
-        const { watched, asked, settled, held, failures } = await sweepOnce(
-          session,
-          secrets ?? oracleSecrets(options.tenant),
-        );
-        await io.output.print({ watched, asked, settled, held }, sweepView);
-        if (failures.length > 0) throw failures[0];
+        const swept = session.services
+          ? await sweepOnce(session, secrets ?? oracleSecrets(options.tenant))
+          : await session.api().sweepOracle({});
+        await io.output.print(swept, sweepView);
       });
     },
   );

@@ -48,6 +48,27 @@ export const webhookInbound = defineList({
   empty: "No provider has sent a webhook.",
 });
 
+export const webhookReceived = defineCommand({
+  name: "received",
+  summary: "show one webhook of a provider, with its body if that was kept: only of events that changed nothing",
+  takes: (command) =>
+    command
+      .argument("<provider>", "the provider, as webhook inbound -o json shows it", identifier)
+      .argument("<sha256>", "the hash of its body, as shown there", identifier),
+  operation: "getInboundWebhook",
+  input: ({ args: [provider = "", sha256 = ""] }) => ({ provider, sha256 }),
+  fields: ({ receivedAt, provider, event, reference, userId, outcome, sequence, body }) => [
+    ["received", time(receivedAt, { seconds: true })],
+    ["provider", provider],
+    ["event", event],
+    ["reference", orDash(reference)],
+    ["user", orDash(userId)],
+    ["outcome", outcome],
+    ["entry", orDash(sequence?.toString() ?? null)],
+    ["body", orDash(body)],
+  ],
+});
+
 export const webhookReceivers = defineCommand({
   name: "receivers",
   summary: "list the receivers of events, their pending and dead deliveries, and those disabled after a 410",
@@ -167,6 +188,7 @@ export const register = verbs(
   webhookDeliveries,
   webhookDelivery,
   webhookInbound,
+  webhookReceived,
   webhookReplay,
   webhookReceivers,
   webhookEnable,

@@ -1,6 +1,7 @@
 import type { Api } from "../../contract/operations.ts";
 import { consolePath } from "../place.ts";
 import { Refused } from "../refused.ts";
+import { takePlace } from "./places.ts";
 
 const HEAD_MS = 2000;
 const RECONNECT_MS = 3000;
@@ -13,8 +14,8 @@ const EVENTS = ["price", "trade", "market", "clarification", "proposal", "resync
 
 /**
  * Says when the tenant may have changed. Every change is an audit entry, so the newest entry is asked for every two
- * seconds; for the markets on the page, the stream says it sooner. The open stream is also the sign that the server is
- * there. A hidden page has no stream and asks nothing: a browser has six connections to a server, for all its windows.
+ * seconds. In the few windows with a stream it says it sooner for the markets on the page, and an open stream is one
+ * more sign that the server is there. A hidden page has no stream and asks nothing.
  */
 export class Changes {
   /** Whether figures may be out of date because the server cannot be reached. */
@@ -23,7 +24,8 @@ export class Changes {
   foundAtMs = 0;
   readonly #background: Api;
   readonly #listeners = new Set<() => void>();
-  #markets = "";
+  #markets = NO_MARKET;
+  #leave = (): void => {};
   #stream: EventSource | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #newest: number | undefined;
@@ -38,8 +40,7 @@ export class Changes {
     this.#timer = setInterval(() => void this.#askHead(), HEAD_MS);
     addEventListener("online", this.#reopen);
     document.addEventListener("visibilitychange", this.#look);
-    this.watch([]);
-    void this.#askHead();
+    this.#look();
   }
 
   /** Streams events of these markets from now on. */
@@ -47,7 +48,7 @@ export class Changes {
     const wanted = markets.slice(0, MOST_MARKETS).join(",") || NO_MARKET;
     if (wanted === this.#markets) return;
     this.#markets = wanted;
-    this.#open();
+    this.#reopen();
   }
 
   /** @param listener called after each change, and when the connection is lost or found */
@@ -63,26 +64,35 @@ export class Changes {
 
   end(): void {
     clearInterval(this.#timer);
-    clearTimeout(this.#retry);
-    this.#stream?.close();
+    this.#close();
     removeEventListener("online", this.#reopen);
     document.removeEventListener("visibilitychange", this.#look);
   }
 
-  readonly #reopen = (): void => this.#open();
+  readonly #reopen = (): void => {
+    if (this.#stream) this.#open();
+  };
 
   readonly #look = (): void => {
-    this.#open();
+    this.#close();
+    if (isHidden()) {
+      this.#note({ isStreamLost: false, isHeadLost: true });
+      return;
+    }
+    this.#leave = takePlace(this.#open);
     void this.#askHead();
   };
 
-  #open(): void {
+  #close(): void {
+    this.#leave();
     clearTimeout(this.#retry);
     this.#stream?.close();
-    if (document.visibilityState === "hidden") {
-      this.#note({ isStreamLost: true });
-      return;
-    }
+    this.#stream = undefined;
+  }
+
+  readonly #open = (): void => {
+    clearTimeout(this.#retry);
+    this.#stream?.close();
     const stream = new EventSource(consolePath(`/api/v1/stream?${new URLSearchParams({ markets: this.#markets })}`));
     this.#stream = stream;
     stream.onopen = () => this.#note({ isStreamLost: false });
@@ -92,10 +102,10 @@ export class Changes {
       if (stream.readyState === EventSource.CLOSED) this.#retry = setTimeout(this.#reopen, RECONNECT_MS);
     };
     for (const name of EVENTS) stream.addEventListener(name, () => this.tell());
-  }
+  };
 
   async #askHead(): Promise<void> {
-    if (document.visibilityState === "hidden") return;
+    if (isHidden()) return;
     if (this.#askedAtMs !== undefined) {
       if (performance.now() - this.#askedAtMs > PATIENCE_MS) this.#note({ isHeadLost: true });
       return;
@@ -107,11 +117,13 @@ export class Changes {
       // The first number counts as a change too: a view may have read before it.
       const isNew = seq !== this.#newest;
       this.#newest = seq;
-      this.#note({ isHeadLost: false });
+      this.#note({ isHeadLost: isHidden() });
       if (isNew) this.tell();
     } catch (error) {
-      // A key without the scope `read` has the stream alone.
-      this.#note({ isHeadLost: error instanceof Refused && error.code === "UNREACHABLE" });
+      const isAway = error instanceof Refused && error.code === "UNREACHABLE";
+      this.#note({ isHeadLost: isAway || isHidden() });
+      // A key without the scope `read` has the stream alone; a window without a stream then reads every time.
+      if (!isAway && !this.#stream) this.tell();
     } finally {
       this.#askedAtMs = undefined;
     }
@@ -127,3 +139,5 @@ export class Changes {
     this.tell();
   }
 }
+
+const isHidden = (): boolean => document.visibilityState === "hidden";

@@ -1,6 +1,7 @@
 import { useEffect, useReducer, useRef } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
+import type { ApiOptions } from "../api.ts";
 import { useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
 import { PATIENCE_MS } from "./changes.ts";
@@ -36,12 +37,17 @@ interface Reading<Value> {
 
 /**
  * Reads when the view opens or its key changes, and again after each change of the tenant. While a read is repeated, the
- * view shows the value before.
+ * view shows the value before. A read that nothing waits for any more is ended.
+ * @param read reads by the api, or by another one with the same options
  * @param key names what is read, such as the view's query
  * @param everyMs for figures that change without a change of the tenant: after how long they are read again
  */
-export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, everyMs?: number): Live<Value> {
-  const { api, backgroundApi, changes } = useDesk();
+export function useLive<Value>(
+  read: (api: Api, options: ApiOptions) => Promise<Value>,
+  key: string,
+  everyMs?: number,
+): Live<Value> {
+  const { apiFor, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const reading = useRef<Reading<Value>>({ key, value: undefined, readAtMs: undefined, refused: undefined });
   const latest = useRef(read);
@@ -51,32 +57,33 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
   if (reading.current.key !== key) reading.current = { key, value: undefined, readAtMs: undefined, refused: undefined };
 
   useEffect(() => {
-    let isOver = false;
     let isReading = false;
     let isWanted = false;
-    let turn = 0;
+    let asked = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const once = async (by: Api): Promise<void> => {
+    const once = async (isBackground: boolean): Promise<void> => {
       isReading = true;
       isWanted = false;
-      turn++;
-      const mine = turn;
+      asked.abort();
+      asked = new AbortController();
+      const { signal } = asked;
       const startMs = performance.now();
       const before = reading.current;
       const patience = setTimeout(() => {
-        isLate.current ||= !isOver && mine === turn;
+        isLate.current ||= !signal.aborted;
         redraw(undefined);
       }, PATIENCE_MS);
       try {
-        const value = await latest.current(by);
-        if (!isOver && mine === turn)
+        const options = { isBackground, signal };
+        const value = await latest.current(apiFor(options), options);
+        if (!signal.aborted)
           reading.current = { key, value, readAtMs: wallClockMs(), askedAtMs: startMs, refused: undefined };
       } catch (error) {
-        if (!isOver && mine === turn)
+        if (!signal.aborted)
           reading.current = { ...before, key, readAtMs: before.readAtMs ?? wallClockMs(), refused: refusedFor(error) };
       }
       clearTimeout(patience);
-      if (isOver || mine !== turn) return;
+      if (signal.aborted) return;
       isLate.current = false;
       redraw(undefined);
       const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
@@ -87,9 +94,9 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
     };
     renew.current = () => {
       clearTimeout(timer);
-      void once(api);
+      void once(false);
     };
-    void once(api);
+    void once(false);
     let wasLost = changes.isLost;
     const again = (): void => {
       // In a busy market a hundred trades a second arrive, and the view shows none of them before its next read.
@@ -101,18 +108,18 @@ export function useLive<Value>(read: (api: Api) => Promise<Value>, key: string, 
       }
       wasLost = changes.isLost;
       isWanted = true;
-      if (!isReading && document.visibilityState === "visible") void once(backgroundApi);
+      if (!isReading && document.visibilityState === "visible") void once(true);
     };
     const stop = changes.listen(again);
     const interval = everyMs === undefined ? undefined : setInterval(again, everyMs);
     return () => {
-      isOver = true;
+      asked.abort();
       isLate.current = false;
       clearTimeout(timer);
       clearInterval(interval);
       stop();
     };
-  }, [key, api, backgroundApi, changes, everyMs]);
+  }, [key, apiFor, changes, everyMs]);
 
   const { value, readAtMs, askedAtMs = 0, refused } = reading.current;
   const isLost = changes.isLost || isLate.current;

@@ -282,12 +282,12 @@ function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGi
   const [turn, setTurn] = useState(0);
   const { preview } = of;
   const key = preview && isGiven ? `${turn} ${JSON.stringify(values)}` : "";
-  const { value, refused, isStale } = useLive(async (by) => {
+  const { value, refused, isStale } = useLive(async (_, asked) => {
     let tag: string | null = null;
     const onHeaders = (headers: Headers): void => {
       tag = headers.get("etag") ?? tag;
     };
-    const api = desk.apiFor({ onHeaders, isBackground: by === desk.backgroundApi });
+    const api = desk.apiFor({ ...asked, onHeaders });
     return { shown: key === "" ? undefined : await preview?.(api, values), tag };
   }, key);
   const failure = value && isPassing(refused) ? undefined : refused?.message;

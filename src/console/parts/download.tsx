@@ -33,7 +33,7 @@ export function Download({
     setTold("");
     try {
       const { items, nextCursor } = await readPages(MOST_ROWS, (part) => read(api, part));
-      save(`${session.tenant}-${file}.csv`, csvOf(columns, items));
+      save(`${session.tenant}-${file}.csv`, csvOf(columns, items), "text/csv");
       const rest = nextCursor === null ? "all of them" : "the newest ones; older ones are not in the file";
       setTold(`${count(items.length)} rows, ${rest}.`);
     } catch (error) {
@@ -54,8 +54,9 @@ export function Download({
   );
 }
 
-function save(name: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+/** Gives the person a file that is made in the page. @param type its media type */
+export function save(name: string, text: string, type: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

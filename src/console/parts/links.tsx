@@ -9,9 +9,13 @@ export function MarketLink({ id, question = id }: { id: string; question?: strin
   );
 }
 
+/** URLs drop the ids "." and ".." as segments, so the API has no address of these users: the list shows them. */
+export const traderAddress = (id: string): string =>
+  /^\.\.?$/.test(id) ? addressOf("/traders", { q: id }) : addressOf(`/traders/${encodeURIComponent(id)}`);
+
 export function TraderLink({ id }: { id: string }) {
   return (
-    <a href={addressOf(`/traders/${encodeURIComponent(id)}`)} dir="auto">
+    <a href={traderAddress(id)} dir="auto">
       {id}
     </a>
   );

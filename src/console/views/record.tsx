@@ -9,6 +9,7 @@ import { Sentence, Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
+import { Anchors } from "./record/anchors.tsx";
 import { Checks } from "./record/checks.tsx";
 
 const PATH = "/record";
@@ -72,6 +73,7 @@ export function RecordView({ query }: ViewProps) {
             ]}
           />
           <Pager {...at} nextCursor={cursor} />
+          <Anchors />
         </>
       )}
     </View>

@@ -1,8 +1,7 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { WireResult } from "../../contract/operations.ts";
-import { parseDecimal } from "../../domain/decimal.ts";
 import { counted } from "../../domain/text.ts";
-import { useDesk } from "../desk.ts";
+import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
 import { Facts } from "../parts/facts.tsx";
@@ -10,9 +9,20 @@ import { MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { Section, View } from "../parts/view.tsx";
+import { addressOf, go } from "../router.ts";
 import { pmctl } from "../terminal-line.ts";
 import { Categories, Symbols } from "./risk/groups.tsx";
-import { lossIf, risksBySymbol, type Supposed, supposedAt, worstCase } from "./risk/what-if.ts";
+import {
+  lossIf,
+  priceField,
+  risksBySymbol,
+  type Stated,
+  type Supposed,
+  settlesField,
+  supposedIn,
+  unlisted,
+  worstCase,
+} from "./risk/what-if.ts";
 
 type Report = WireResult<"getRiskReport">;
 
@@ -20,7 +30,7 @@ type Report = WireResult<"getRiskReport">;
 const DRAWN = 200;
 
 /** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
-export function RiskView() {
+export function RiskView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const live = useLive(async (api) => {
     const [report, { treasuryUsd }] = await Promise.all([api.getRiskReport({ limit: DRAWN }), api.getConfig({})]);
@@ -28,28 +38,19 @@ export function RiskView() {
   }, "");
   // Read by itself, because each tagged trade is looked up.
   const hedges = useLive((api) => api.getHedgeExposure({}), "");
-  const [chosen, setChosen] = useState<Supposed>({});
-  const [prices, setPrices] = useState<Readonly<Record<string, string>>>({});
-  const choose = (marketId: string, outcome: string): void => {
-    const { [marketId]: _, ...others } = chosen;
-    setChosen(outcome === "" ? others : { ...others, [marketId]: outcome as "yes" | "no" });
-  };
+  const [stated, suppose] = useStated(query);
   const symbols = useMemo(() => risksBySymbol(live.value?.report.items ?? []), [live.value]);
-  const atPrices = symbols.map(({ feed, risks }) => {
-    const price = parseDecimal(prices[feed] ?? "");
-    return price ? supposedAt(risks, price) : {};
-  });
-  // An outcome that is chosen for one market goes before the one that a price would give it.
-  const supposed: Supposed = Object.assign({}, ...atPrices, chosen);
+  const supposed = supposedIn(stated, live.value?.report.items ?? [], symbols);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
       {({ report, treasuryUsd }) => (
         <>
           <p>By settlement as Yes or No. A void may cost more: its dialog says how much.</p>
           <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
+          <Unlisted count={unlisted(stated, report.items, symbols)} />
           <h2>By symbol</h2>
           <Part of={report.pricedMarkets} drawn={DRAWN} />
-          <Symbols of={symbols} prices={prices} onSuppose={(feed, price) => setPrices({ ...prices, [feed]: price })} />
+          <Symbols of={symbols} stated={stated} onSuppose={(feed, price) => suppose(priceField(feed), price)} />
           <h2>By category</h2>
           <Categories of={report.byCategory} />
           <h2>By market</h2>
@@ -80,7 +81,7 @@ export function RiskView() {
                   <select
                     aria-label={`Suppose that it settles: ${question}`}
                     value={supposed[marketId] ?? ""}
-                    onChange={({ currentTarget }) => choose(marketId, currentTarget.value)}
+                    onChange={({ currentTarget }) => suppose(settlesField(marketId), currentTarget.value)}
                   >
                     <option value="">Either way</option>
                     <option value="yes">Yes</option>
@@ -105,6 +106,28 @@ export function RiskView() {
       )}
     </View>
   );
+}
+
+const PAUSE_MS = 250;
+
+/** The address's query, where it takes what a person supposes once the slider rests. */
+function useStated(query: URLSearchParams): [Stated, (name: string, value: string) => void] {
+  const [moving, setMoving] = useState<Stated>();
+  useEffect(() => {
+    if (!moving) return;
+    const timer = setTimeout(() => {
+      go(addressOf("/risk", moving), { replace: true });
+      setMoving(undefined);
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [moving]);
+  const stated = moving ?? Object.fromEntries(query);
+  return [stated, (name, value) => setMoving({ ...stated, [name]: value })];
+}
+
+function Unlisted({ count: others }: { count: number }) {
+  if (others === 0) return null;
+  return <p class="soft">Of what the address supposes, {count(others)} counts for nothing: no such row is listed.</p>;
 }
 
 /** Says that only some markets are drawn. */

@@ -2,6 +2,7 @@ import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/i
 import { type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { item } from "../../client/inbox/waiting.ts";
+import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { isMapping } from "../../domain/json/mapping.ts";
@@ -10,7 +11,7 @@ import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
 import { useDesk } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
-import { MarketLink } from "../parts/links.tsx";
+import { MarketLink, traderAddress } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Terminal } from "../parts/terminal.tsx";
 import { Sentence, Time } from "../parts/time.tsx";
@@ -123,13 +124,15 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
 }
 
 async function readDay(api: Api, tenant: string): Promise<Day> {
-  const [config, { items: proposals }] = await Promise.all([
-    api.getConfig({}),
-    api.listProposals({ status: "pending", limit: 200 }),
-  ]);
-  const [{ items, unasked }, subjects] = await Promise.all([
+  const config = await api.getConfig({});
+  // The questions ask for the same proposals at the same moment, which is one request.
+  const pending = async () => {
+    const { items: proposals } = await api.listProposals({ status: "pending", limit: PAGE });
+    return { proposals, subjects: await subjectsOf(proposals, api) };
+  };
+  const [{ items, unasked }, { proposals, subjects }] = await Promise.all([
     readAnswers(Object.values(QUICK), { api, config }, tenant),
-    subjectsOf(proposals, api),
+    pending(),
   ]);
   return { proposals, subjects, items: [...items, ...waitingDrift(tenant, config)], unasked };
 }
@@ -189,7 +192,7 @@ function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">, proposals: readon
     case "withdrawal":
       return addressOf("/funds", { status: "pending" });
     case "kyc":
-      return addressOf(`/traders/${one}`);
+      return traderAddress(id);
     case "receiver":
       return addressOf("/webhooks");
     case "chain":

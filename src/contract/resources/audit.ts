@@ -4,6 +4,7 @@ import { SIGNATURE_FAULTS } from "../../domain/access/signature-faults.ts";
 import { TOKEN_FAULTS } from "../../domain/access/token-faults.ts";
 import { INTEGRITY_PROBLEMS } from "../../domain/audit/audit-link.ts";
 import { AUDIT_TYPES } from "../../domain/audit/sentence.ts";
+import { ANCHOR_STANDINGS } from "../../domain/audit/set-back.ts";
 import { operationsUnder } from "../operation.ts";
 import { MarketId, paging, queryInteger, Timestamp, text, UserId } from "../scalars.ts";
 
@@ -51,8 +52,8 @@ export const AuditPage = z
       .nullable()
       .meta({
         description:
-          "Where the next page begins; null on the last one. With `userId`, `marketId` or `q` a page with a cursor may hold " +
-          "fewer entries than `limit`, or none, because a request looks at a bounded part of the log.",
+          "Where the next page begins; null on the last one. With `marketId` or `q` a page with a cursor may hold fewer " +
+          "entries than `limit`, or none, because a request looks at a bounded part of the log.",
       }),
     questions: z
       .record(z.string(), z.string())
@@ -94,6 +95,14 @@ export const AuditStatus = z
     anchor: Anchor.nullable().describe("The newest anchor known to this server."),
   })
   .meta({ id: "AuditStatus" });
+
+const ListedAnchor = Anchor.extend({
+  ts: z.string().nullable().describe("The entry's own time; null if the anchor does not state it."),
+  places: z.array(z.string()).meta({ examples: [["anchored in .pmctl/anchors/acme.ndjson"]] }),
+  standing: z
+    .enum(ANCHOR_STANDINGS)
+    .describe("Whether the log has this entry; `given up` if an operator has accepted the loss of a missing one."),
+}).meta({ id: "ListedAnchor" });
 
 export const SecurityEvent = z.enum(SECURITY_EVENTS).meta({
   id: "SecurityEvent",
@@ -184,6 +193,17 @@ export const auditOperations = {
     summary: "Verify the audit chain.",
     output: AuditStatus,
     verifies: "audit",
+  }),
+  listAnchors: operatorRead({
+    path: "/v1/audit/anchors",
+    summary: "List the 100 newest anchors known to this server, each with whether the audit log still has its entry.",
+    output: z
+      .object({
+        anchors: z.array(ListedAnchor),
+        ignored: z.array(z.string()).describe("Lines and files that count for nothing, each with the reason."),
+      })
+      .meta({ id: "AnchorList" }),
+    extension: true,
   }),
   listSecurityEvents: operatorRead({
     path: "/v1/audit/security",

@@ -129,6 +129,22 @@ export const deliveryOperations = {
     output: z.array(InboundDelivery),
     paged: true,
   }),
+  getInboundWebhook: operatorRead({
+    path: "/v1/webhooks/inbound/:provider/:sha256",
+    summary: "Get one accepted webhook of a provider, with its body if that was kept.",
+    input: z.object({
+      provider: text(80).describe("The provider, as the list shows it."),
+      sha256: text(64).describe("SHA-256 of the raw body, as the list shows it."),
+    }),
+    output: InboundDelivery.extend({
+      body: z
+        .string()
+        .nullable()
+        .describe(
+          "The raw body of an event that is only stored, up to 64 KiB; null for others, and if it was altered.",
+        ),
+    }).meta({ id: "InboundDeliveryWithBody" }),
+  }),
   listWebhookReceivers: operatorRead({
     path: "/v1/webhooks/receivers",
     summary: "List the receivers of outgoing webhooks and how many events wait for each.",

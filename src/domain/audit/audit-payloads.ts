@@ -6,6 +6,7 @@ import type { Side } from "../market/pool.ts";
 import type { KycStatus } from "../trader.ts";
 import { type AuditEntry, type Json, payloadOf } from "./audit-link.ts";
 import type {
+  AcceptedFinding,
   AcceptedRollback,
   AppliedConfig,
   Assessment,
@@ -14,11 +15,13 @@ import type {
   EndedSession,
   PaymentConflict,
   PolicyChanges,
+  Replay,
   ResolutionEvidence,
   Restore,
   Restriction,
   StatedKeys,
   StatedTenant,
+  Sweep,
   WalletCredit,
   WalletDebit,
   WithdrawalStep,
@@ -169,6 +172,12 @@ export type AuditPayloads = {
     /** The receiver's name in the tenant file. */
     receiver: string;
   };
+  /** An event is delivered once more. By an operator. */
+  "webhook.replayed": Replay;
+  /** A receiver gets events again, also one that answered 410. By an operator. */
+  "webhook.enabled": { receiver: string };
+  /** The oracle looked at every due market at once, for a stated reason or with a result. By an operator. */
+  "oracle.swept": Sweep;
   /** All sessions of a user that began before an instant ended. By an operator, or by the user. */
   "session.revoked": {
     userId: string;
@@ -242,12 +251,7 @@ export type AuditPayloads = {
   /** A log that was set back goes on without its lost entries. By an operator at the database. */
   "rollback.accepted": AcceptedRollback;
   /** An entry stays as it is, though the recomputation of the log would have decided otherwise. By an operator at the database. */
-  "finding.accepted": {
-    /** The number of that entry. */
-    seq: number;
-    /** What would have been otherwise, in words. */
-    findings: string[];
-  };
+  "finding.accepted": AcceptedFinding;
   /** The database is a restored backup. By an operator at the database. */
   "database.restored": Restore;
 };

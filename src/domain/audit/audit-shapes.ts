@@ -205,3 +205,29 @@ export type EndedSession = {
   /** When the token has expired. */
   until: string;
 };
+
+/** An event that is delivered once more. */
+export type Replay = {
+  /** The event's id. */
+  eventId: string;
+  /** To whom, by the names in the tenant file. */
+  receivers: string[];
+};
+
+/** A sweep of the oracle that an operator asked for. */
+export type Sweep = {
+  /** How many markets were due, or near their deciding instant. */
+  watched: number;
+  /** How many of them it settled. */
+  settled: number;
+  /** How many due ones it did not settle. */
+  held: number;
+};
+
+/** An entry that stays although the recomputation differs. */
+export type AcceptedFinding = {
+  /** The number of that entry. */
+  seq: number;
+  /** What would have been otherwise, in words. */
+  findings: string[];
+};

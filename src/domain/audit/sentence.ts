@@ -78,6 +78,11 @@ const SENTENCES: { readonly [T in AuditType]: (payload: AuditPayloads[T], names:
   "console.opened": ({ address }, { actor }) => `${actor} signed in to the console from ${address}`,
   "console.ended": ({ cause }, { actor }) => `a console session of ${actor} ended: ${cause}`,
   "webhook.tested": ({ receiver }, { actor }) => `${actor} sent a test event to the receiver ${receiver}`,
+  "webhook.replayed": ({ eventId, receivers }, { actor }) =>
+    `${actor} sent the event ${eventId} again to ${receivers.join(", ")}`,
+  "webhook.enabled": ({ receiver }, { actor }) => `${actor} enabled the receiver ${receiver}`,
+  "oracle.swept": ({ watched, settled, held }, { actor }) =>
+    `${actor} let the oracle look at ${counted(watched, "market")}: ${settled} settled, ${held} not`,
   "session.revoked": ({ userId, revokeBefore }, { actor }) =>
     `${actor} ended the sessions of ${userId} that began before ${minute(revokeBefore)}`,
   "wallet.credited": ({ userId, amount, creditId, provider, txRef, cause, receivable }, { actor }) => {

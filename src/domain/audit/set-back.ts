@@ -13,6 +13,10 @@ export interface KnownAnchor extends ChainPoint {
   source: string;
 }
 
+/** What the log says of an anchor: it has the entry, lacks it, or lacks it with an operator's consent. */
+export const ANCHOR_STANDINGS = ["held", "missing", "given up"] as const;
+export type AnchorStanding = (typeof ANCHOR_STANDINGS)[number];
+
 /** The log's entries at the anchors' positions, read in one snapshot. */
 interface AnchoredLog {
   head: ChainPoint;

@@ -1,4 +1,3 @@
-import { Fault } from "../../domain/fault.ts";
 import { type CommandKind, need } from "../command.ts";
 import type { Draft } from "../draft.ts";
 import { type InboundWebhook, type Need, webhookKey } from "../rows.ts";
@@ -16,17 +15,6 @@ export const keepWebhook: CommandKind<{ webhook: ArrivedWebhook; outcome: "kept"
   needs: ({ webhook }) => needsOfWebhook(webhook),
   decide(draft, { webhook, outcome }, now) {
     once(draft, webhook, now, () => outcome);
-  },
-};
-
-/**
- * Stores the answer to a change that no command makes, such as sending an event again, so that repeats get the answer.
- * Before the change there is no answer to store, and the command only looks for an earlier one.
- */
-export const keepAnswer: CommandKind<{ isMade: boolean }, undefined> = {
-  needs: () => [],
-  decide(_draft, { isMade }) {
-    if (!isMade) throw new Fault("NOT_FOUND", "No answer is stored under this key yet");
   },
 };
 

@@ -32,6 +32,8 @@ export interface EvidenceOptions {
 export interface Look {
   /** The anchors that count: all except anchors of entries whose loss an operator has accepted. */
   anchors: readonly KnownAnchor[];
+  /** Every anchor, also those whose loss is accepted, and what was ignored in the files. */
+  known: KnownAnchors;
   /** The counting anchors that are in files and so outlive the process. */
   kept: readonly KnownAnchor[];
   log: LogReading;
@@ -79,6 +81,12 @@ export class Evidence {
   /** The problem that currently blocks changes, as last found. */
   get forbids(): ChainBreak | undefined {
     return this.#forbids;
+  }
+
+  /** The text of a place without the path of the operator's directory, which is the server's own matter. */
+  placeOf(source: string): string {
+    const { directory } = this.#options.sources ?? {};
+    return directory === undefined ? source : source.replaceAll(`${directory}/`, "");
   }
 
   /**
@@ -135,7 +143,7 @@ export class Evidence {
     if (!problem && acknowledged && this.#acknowledged === acknowledged && isLost(acknowledged, log))
       this.#acknowledged = undefined;
     const kept = known.anchors.filter((anchor) => counting.includes(anchor));
-    return { anchors: counting, kept, log, problem };
+    return { known: { ...known, anchors }, anchors: counting, kept, log, problem };
   }
 
   /** Rereads the files only if one of them has changed. */

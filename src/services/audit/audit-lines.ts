@@ -2,8 +2,6 @@ import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
 import { invariant } from "../../domain/fault.ts";
 import type { Reader } from "../../postgres/pool.ts";
 import {
-  type AuditFilter,
-  type AuditQuery,
   boundsOf,
   ENTRY_END,
   isSearch,
@@ -13,6 +11,7 @@ import {
   readPacked,
   searchAudit,
 } from "../../queries/audit.ts";
+import type { AuditFilter, AuditQuery } from "../../queries/audit-candidates.ts";
 
 /** About 150 kB from the database. */
 const PAGE = 400;

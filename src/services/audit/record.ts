@@ -1,8 +1,9 @@
 import type { Input, Result } from "../../contract/operations.ts";
 import { NO_ORIGIN } from "../../domain/access/security.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
-import type { ChainBreak } from "../../domain/audit/chain-walk.ts";
+import { type ChainBreak, GENESIS } from "../../domain/audit/chain-walk.ts";
 import { sentenceOf } from "../../domain/audit/sentence.ts";
+import type { AnchorStanding } from "../../domain/audit/set-back.ts";
 import { Fault } from "../../domain/fault.ts";
 import { usdFromMicro } from "../../domain/money.ts";
 import { listSecurityRows } from "../../ledger/unchained/security-log.ts";
@@ -20,6 +21,7 @@ export function recordHandlers(context: ServiceContext) {
   return {
     listAudit: (input) => listAudit(context, input),
     getAuditEntry: (input) => getAuditEntry(context, input),
+    listAnchors: () => listAnchors(context),
     getAuditStatus: (_, caller) => getAuditStatus(context, caller),
     listSecurityEvents: (input) => listSecurityEvents(context, input),
     reconcile: (input, caller) => reconcile(context, input, caller),
@@ -72,6 +74,24 @@ async function getAuditEntry(
 /** An entry in wire form: the hashed text and its parsed value. */
 export function auditItem({ seq, ...entry }: AuditEntry): Result<"listAudit">["entries"][number] {
   return { ...entry, seq: Number(seq), payload: payloadOf(entry) as Result<"listAudit">["entries"][number]["payload"] };
+}
+
+const MOST_ANCHORS = 100;
+
+async function listAnchors({ evidence }: ServiceContext): Promise<Result<"listAnchors">> {
+  const { known, anchors: counting, log } = await evidence.look();
+  const anchors = [...Map.groupBy(known.anchors, ({ seq, hash }) => `${seq} ${hash}`).values()].map((same) => {
+    const [{ seq, hash } = GENESIS] = same;
+    const counts = same.some((each) => counting.includes(each));
+    const standing: AnchorStanding = log.hashes.get(seq) === hash ? "held" : counts ? "missing" : "given up";
+    const ts = same.find((each) => each.ts !== undefined)?.ts ?? null;
+    const places = [...new Set(same.map(({ source }) => evidence.placeOf(source)))];
+    return { seq: Number(seq), hash, ts, places, standing };
+  });
+  return {
+    anchors: anchors.toSorted((one, other) => other.seq - one.seq).slice(0, MOST_ANCHORS),
+    ignored: known.faults.map((fault) => evidence.placeOf(fault)),
+  };
 }
 
 async function getAuditStatus(

@@ -15,8 +15,8 @@ import {
   readOracleFigures,
   type SampleRow,
 } from "../../queries/oracle.ts";
-import type { ServiceContext } from "../context.ts";
-import type { Caller, Handlers } from "../invoke.ts";
+import { type ServiceContext, submit } from "../context.ts";
+import type { Answered, Caller, Handlers } from "../invoke.ts";
 import { feedLines, namedFeeds } from "./feeds.ts";
 
 const RECENT = 50;
@@ -36,7 +36,7 @@ export function oracleHandlers(context: ServiceContext) {
     listFeeds: async () => feedLines(context.oracle),
     listFeedSamples: (input) => samples(context, input),
     checkFeeds: ({ feeds }) => checkNow(context, feeds),
-    sweepOracle: () => sweepNow(context),
+    sweepOracle: (_, caller) => sweepNow(context, caller),
     receivePrice: (event, { webhook }) => receivePrice(context, event, webhook),
   } satisfies Handlers;
 }
@@ -91,11 +91,23 @@ async function checkNow({ oracle, sweeps }: ServiceContext, names: readonly stri
 }
 
 /** @throws Fault REFUSED in a process without the tenant's sources, or the first failure of a market */
-async function sweepNow({ sweeps }: ServiceContext): Promise<Result<"sweepOracle">> {
+async function sweepNow(context: ServiceContext, caller: Caller): Promise<Result<"sweepOracle"> | Answered> {
+  const { sweeps } = context;
   if (!sweeps.run) throw noSources();
-  const { watched, asked, settled, held, failures } = await sweeps.run();
+  const { failures, ...report } = await sweeps.run();
   if (failures.length > 0) throw failures[0];
-  return { watched, asked, settled, held };
+  const { watched, asked, settled, held } = report;
+  const result = { watched, asked, settled, held };
+  // A timer may sweep each minute: without a reason, what came of nothing is not recorded.
+  if (caller.reason === undefined && settled.length + held.length === 0) return result;
+  const payload = { watched, settled: settled.length, held: held.length };
+  return submit(
+    context,
+    "sweepOracle",
+    { type: "recordAct", act: { type: "oracle.swept", payload } },
+    caller,
+    () => result,
+  );
 }
 
 function noSources(): Fault {

@@ -85,8 +85,6 @@ export interface TenantServices extends ServiceContext {
   background: Pool;
   /** The current key and the keys that sealed earlier entries. */
   auditKeys: readonly AuditKey[];
-  /** Compares the log with its known entries. */
-  evidence: Evidence;
   /** Decides the trades of other servers; undefined without `neighbours`. */
   leading: Leading | undefined;
   /** Follows the commits of all processes. */
@@ -192,6 +190,7 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     publicReads,
     views,
     checks,
+    evidence,
     recordWatch,
     oracle,
     sweeps: {},
@@ -207,7 +206,6 @@ export async function openTenant(options: TenantOptions): Promise<TenantServices
     handlers: allHandlers(context, { refusals, isDatabaseUp, durability }),
     background,
     auditKeys,
-    evidence,
     leading: neighbours && new Leading({ key, version: neighbours.version, decide: decideTrade.bind(null, context) }),
     tail,
     refusals,

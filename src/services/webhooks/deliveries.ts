@@ -60,22 +60,28 @@ async function find(context: ServiceContext, id: string): Promise<Result<"getWeb
   return { ...deliveryView(row), body: event ? bodyOf(event) : null };
 }
 
-async function replay({ pool }: ServiceContext, id: string): Promise<Result<"replayWebhook">> {
+async function replay({ pool }: ServiceContext, id: string) {
   const [, eventId = "", receiver] = DELIVERY_ID.exec(id) ?? [];
   const rows = await pool.write((sql) => replayDeliveries(sql, { eventId, receiver }));
   if (rows.length === 0) throw new Fault("NOT_FOUND", UNKNOWN);
-  return { replayed: rows.map(deliveryView) };
+  const receivers = rows.map((row) => row.receiver);
+  return {
+    result: { replayed: rows.map(deliveryView) },
+    act: { type: "webhook.replayed", payload: { eventId, receivers } } as const,
+  };
 }
 
-async function enable({ pool }: ServiceContext, name: string): Promise<Result<"enableWebhookReceiver">> {
+async function enable({ pool }: ServiceContext, name: string) {
   await pool.write((sql) => enableReceiver(sql, name));
-  return receiverView(await requireReceiver(pool, name));
+  const result = receiverView(await requireReceiver(pool, name));
+  return { result, act: { type: "webhook.enabled", payload: { receiver: name } } as const };
 }
 
 /** The entry causes the event, which the delivery worker then sends as every other one. */
 async function sendTest(context: ServiceContext, name: string, caller: Caller) {
   await requireReceiver(context.pool, name);
-  return submit(context, "testWebhookReceiver", { type: "testReceiver", receiver: name }, caller, (_, seq) => ({
+  const act = { type: "webhook.tested", payload: { receiver: name } } as const;
+  return submit(context, "testWebhookReceiver", { type: "recordAct", act }, caller, (_, seq) => ({
     receiver: name,
     sequence: Number(seq),
   }));

@@ -1,15 +1,30 @@
+import { createHash } from "node:crypto";
 import type { Input, Result } from "../../contract/operations.ts";
 import { type AuditEntry, payloadOf } from "../../domain/audit/audit-link.ts";
+import { Fault } from "../../domain/fault.ts";
 import { formatTimestamp } from "../../domain/time/timestamp.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
 import { boundsOf, listAuditEntries } from "../../queries/audit.ts";
-import { type InboundRow, listInbound } from "../../queries/inbound.ts";
+import { findInbound, type InboundRow, listInbound } from "../../queries/inbound.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
 
 /** What providers sent, for operators. */
 export function inboundListHandlers(context: ServiceContext) {
-  return { listInboundWebhooks: (input) => list(context, input) } satisfies Handlers;
+  return {
+    listInboundWebhooks: (input) => list(context, input),
+    getInboundWebhook: (input) => find(context, input),
+  } satisfies Handlers;
+}
+
+async function find({ pool }: ServiceContext, input: Input<"getInboundWebhook">): Promise<Result<"getInboundWebhook">> {
+  return pool.snapshot(async (sql) => {
+    const row = await findInbound(sql, input);
+    if (!row) throw new Fault("NOT_FOUND", "No accepted webhook of this provider has this hash");
+    const isOriginal = row.body !== null && createHash("sha256").update(row.body).digest("hex") === row.sha256;
+    const sequence = (await sequencesOf(sql, [row])).get(row) ?? null;
+    return { ...row, body: isOriginal ? row.body : null, sequence };
+  });
 }
 
 async function list(

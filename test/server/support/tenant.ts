@@ -3,7 +3,11 @@ import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.t
 import type { ListenOptions, RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
 import type { OracleSetup } from "../../../src/services/oracle/feeds.ts";
-import { openTenant, type TenantServices } from "../../../src/services/tenant/tenant.ts";
+import {
+  type TenantOptions as OpenOptions,
+  openTenant,
+  type TenantServices,
+} from "../../../src/services/tenant/tenant.ts";
 import { configOf, marketOf, usd } from "../../engine/world.ts";
 import { AUDIT_SECRET, type Backend, openBackend, serveServices, TENANT } from "./harness.ts";
 
@@ -32,6 +36,8 @@ export interface ServedOptions extends Partial<TenantOptions> {
   webhooks?: Json;
   /** The built-in feeds alone, unless given. */
   oracle?: OracleSetup;
+  /** Where anchors of its log are kept. */
+  anchors?: OpenOptions["anchors"];
   /** Where it listens, if not at free ports of the loopback address. */
   where?: Partial<ListenOptions>;
 }
@@ -41,6 +47,7 @@ export async function serveTenant({
   approvals,
   webhooks,
   oracle,
+  anchors,
   where,
   ...options
 }: ServedOptions = {}): Promise<ServedTenant> {
@@ -50,6 +57,7 @@ export async function serveTenant({
     connection: backend.database.server,
     auditSecret: AUDIT_SECRET,
     oracle,
+    anchors,
   });
   const { sequencer, handlers } = services;
   // The keys that the harness inserted are named again, or the apply would revoke them.

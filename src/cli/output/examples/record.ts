@@ -8,6 +8,8 @@ audit verify
 audit verify --anchor anchors.ndjson
 audit status
 audit status -o json
+audit anchors
+audit anchors -o json --fields anchors
 audit security
 audit security --since 7d --event auth.failed
 audit refusals
@@ -48,6 +50,8 @@ webhook replay "$DELIVERY"
 webhook replay "$EVENT" --reason "the receiver had lost it"
 webhook inbound
 webhook inbound --provider stripe
+webhook received payments "$SHA256"
+webhook received payments "$SHA256" -o json --fields body
 webhook receivers
 webhook receivers -o json
 webhook enable crm

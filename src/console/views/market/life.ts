@@ -13,7 +13,7 @@ export interface Life {
   readTo: number;
 }
 
-/** Each request searches 50,000 entries of the log, since the log has no index by market. */
+/** Several, because trades have no index by market: a request looks for them in a part of the log. */
 const MOST_REQUESTS = 20;
 const MOST_ENTRIES = 1000;
 const PAGE = 200;
@@ -32,8 +32,7 @@ export async function readLife(api: Api, marketId: string, known?: Life): Promis
     // If too much has happened meanwhile, the newest part is read anew.
     if (newer.isWhole) return { entries, isWhole: known.isWhole, readTo: lastOf(entries, head) };
   }
-  const { createdAt } = await api.getMarket({ id: marketId });
-  const read = await readPages(api, { marketId, since: createdAt });
+  const read = await readPages(api, { marketId });
   return { ...read, readTo: lastOf(read.entries, head) };
 }
 
@@ -44,7 +43,7 @@ function lastOf([newest]: readonly Entry[], head: number): number {
 
 async function readPages(
   api: Api,
-  filter: { marketId: string; after?: number; since?: string },
+  filter: { marketId: string; after?: number },
 ): Promise<Pick<Life, "entries" | "isWhole">> {
   const entries: Entry[] = [];
   let cursor: string | undefined;

@@ -38,7 +38,7 @@ interface Shown {
 export function MarketView({ id, query }: ViewProps) {
   const { session, changes } = useDesk();
   const live = useLive((api) => readMarket(api, id), id);
-  // A long log takes seconds to search, which the figures do not wait for.
+  // The figures do not wait for a long life.
   const known = useRef<Life | undefined>(undefined);
   const { value: life, refused } = useLive(async (api) => {
     known.current = await readLife(api, id, known.current);

@@ -83,6 +83,7 @@ function Comparison() {
       <button type="button" disabled={isAsking} onClick={ask}>
         Reconcile
       </button>
+      <p class="soft">Each comparison is recorded in the log, as reconcile.run.</p>
       {problem && <p role="alert">{problem}</p>}
       {found && (
         <>

@@ -1,6 +1,8 @@
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
+import { save } from "../../parts/download.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Terminal } from "../../parts/terminal.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
@@ -47,6 +49,7 @@ function Entry({ id }: { id: string }) {
               ["Hash of the entry before, which this one contains", before && <code>{before.hash}</code>],
             ]}
           />
+          <Receipt of={{ tenant, seq: Number(id), hash, ts, keyId }} />
           <p class="pager">
             {before && <a href={addressOf(`/record/${before.seq}`)}>Entry {before.seq}</a>}
             {next && <a href={addressOf(`/record/${next.seq}`)}>Entry {next.seq}</a>}
@@ -54,6 +57,26 @@ function Entry({ id }: { id: string }) {
         </>
       )}
     </View>
+  );
+}
+
+/** What `audit verify --anchor` takes as proof that the log contained an entry. */
+function Receipt({ of: receipt }: { of: { tenant: string; seq: number; hash: string; ts: string; keyId: string } }) {
+  const file = `${receipt.tenant}-entry-${receipt.seq}.ndjson`;
+  return (
+    <section aria-label="Receipt">
+      <h2>Receipt</h2>
+      <p>
+        Number, hash, time and key of this entry: they prove later that the log contained it and every one before it.
+        Keep them where nobody who can write to the database can change them.
+      </p>
+      <p class="ways">
+        <button type="button" onClick={() => save(file, `${JSON.stringify(receipt)}\n`, "application/x-ndjson")}>
+          Download the receipt
+        </button>
+      </p>
+      <Terminal line={pmctl(receipt.tenant, "audit", "verify", "--anchor", file)} />
+    </section>
   );
 }
 

@@ -4,7 +4,7 @@ import { count } from "../../format.ts";
 import { CategoryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
+import { priceField, type Stated, type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
 
 /** Markets that tend to end alike: the risks by category. */
 export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
@@ -26,14 +26,14 @@ export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory
 /** Markets that one price settles: the worst price, and what a supposed price would cost. */
 export function Symbols({
   of: symbols,
-  prices,
+  stated,
   onSuppose,
 }: {
   of: readonly SymbolRisk[];
-  /** The supposed prices by symbol, as texts; none where the text is no number. */
-  prices: Readonly<Record<string, string>>;
+  stated: Stated;
   onSuppose(feed: string, price: string): void;
 }) {
+  const priceOf = (feed: string): string => stated[priceField(feed)] ?? "";
   return (
     <Table
       name="Symbols"
@@ -62,14 +62,14 @@ export function Symbols({
         {
           title: "Suppose the price",
           cell: (symbol) => (
-            <Price of={symbol} price={prices[symbol.feed] ?? ""} onSuppose={(price) => onSuppose(symbol.feed, price)} />
+            <Price of={symbol} price={priceOf(symbol.feed)} onSuppose={(price) => onSuppose(symbol.feed, price)} />
           ),
         },
         {
           title: "Then it costs",
           isNumber: true,
           cell: ({ risks, feed }) => {
-            const price = parseDecimal(prices[feed] ?? "");
+            const price = parseDecimal(priceOf(feed));
             return <Usd of={price ? worstCase(risks, supposedAt(risks, price)).supposed : null} />;
           },
         },

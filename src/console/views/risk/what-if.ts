@@ -65,6 +65,40 @@ export function supposedAt(risks: SymbolRisk["risks"], price: Decimal): Supposed
   return Object.fromEntries(risks.map((risk) => [risk.marketId, outcomeAt(risk, price)]));
 }
 
+/** What the query of an address states, by field. */
+export type Stated = Readonly<Record<string, string>>;
+
+const SETTLES = "settles.";
+const PRICE = "price.";
+/** `settles.mkt_1=yes` supposes that a market settles so. */
+export const settlesField = (marketId: string): string => `${SETTLES}${marketId}`;
+/** `price.pm:btc=100000` supposes a price of a symbol. */
+export const priceField = (feed: string): string => `${PRICE}${feed}`;
+
+/** What is supposed of the listed markets. An outcome of a market goes before the one that a price would give it. */
+export function supposedIn(stated: Stated, risks: readonly Risk[], symbols: readonly SymbolRisk[]): Supposed {
+  const atPrices = symbols.map(({ feed, risks: priced }) => {
+    const price = parseDecimal(stated[priceField(feed)] ?? "");
+    return price ? supposedAt(priced, price) : {};
+  });
+  const chosen = risks.flatMap(({ marketId }) => {
+    const outcome = stated[settlesField(marketId)];
+    return outcome === "yes" || outcome === "no" ? [[marketId, outcome] as const] : [];
+  });
+  return Object.assign({}, ...atPrices, Object.fromEntries(chosen));
+}
+
+/** How many suppositions are of a market or a symbol that is not listed. */
+export function unlisted(stated: Stated, risks: readonly Risk[], symbols: readonly SymbolRisk[]): number {
+  const fields = [
+    ...risks.map(({ marketId }) => settlesField(marketId)),
+    ...symbols.map(({ feed }) => priceField(feed)),
+  ];
+  const listed = new Set(fields);
+  return Object.keys(stated).filter((name) => (name.startsWith(SETTLES) || name.startsWith(PRICE)) && !listed.has(name))
+    .length;
+}
+
 const outcomeAt = ({ terms }: { terms: Terms }, price: Decimal) => (isFulfilled(terms, price) ? "yes" : "no");
 
 /** Tries one price below every strike, each strike, and one price above each: between them no outcome changes. */

@@ -34,7 +34,10 @@ export function Delivery({ id, query }: { id: string; query: URLSearchParams }) 
                 ["Next attempt", nextAttemptAt && <Time key="next" at={nextAttemptAt} />],
               ]}
             />
-            <p class="soft">Of the attempts, the last answer alone is kept. A replay counts them anew.</p>
+            <p class="soft">
+              Of the attempts, their number and the last answer are kept. A replay counts them anew, and is recorded in
+              the log.
+            </p>
             <h3>Payload</h3>
             {body === null ? (
               <p class="empty">The audit log does not contain this event in its sealed form. Verify it on Record.</p>

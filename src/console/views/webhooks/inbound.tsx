@@ -2,19 +2,23 @@ import type { WireResult } from "../../../contract/operations.ts";
 import { SIGNATURE_FAULTS } from "../../../domain/access/signature-faults.ts";
 import { useDesk } from "../../desk.ts";
 import { count } from "../../format.ts";
+import { useLive } from "../../live/use-live.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { EntryLink, TraderLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
 import { Time } from "../../parts/time.tsx";
+import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { option, pmctl } from "../../terminal-line.ts";
 
 type OneInbound = WireResult<"listInboundWebhooks">["items"][number];
 type SecurityEntry = WireResult<"listSecurityEvents">["entries"][number];
 
-/** What providers sent and what came of it. */
-export function Inbound({ of, provider }: { of: readonly OneInbound[]; provider: string | undefined }) {
+/** What providers sent and what came of it. @param query the filters, which the address of a webhook keeps */
+export function Inbound({ of, query }: { of: readonly OneInbound[]; query: URLSearchParams }) {
   const { tenant } = useDesk().session;
+  const others = Object.fromEntries(query);
   return (
     <>
       <Table
@@ -26,7 +30,14 @@ export function Inbound({ of, provider }: { of: readonly OneInbound[]; provider:
         columns={[
           { title: "Received", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
           { title: "Provider", cell: ({ provider: name }) => <code dir="auto">{name}</code> },
-          { title: "Event", cell: ({ event }) => <bdi>{event}</bdi> },
+          {
+            title: "Event",
+            cell: ({ event, provider, sha256 }) => (
+              <a href={addressOf("/webhooks", { ...others, received: `${provider} ${sha256}` })} dir="auto">
+                {event}
+              </a>
+            ),
+          },
           { title: "Its id", cell: ({ reference }) => <bdi>{reference ?? "—"}</bdi> },
           { title: "User", cell: ({ userId }) => (userId === null ? "—" : <TraderLink id={userId} />) },
           { title: "Came of it", cell: ({ outcome }) => <code>{outcome}</code> },
@@ -34,7 +45,56 @@ export function Inbound({ of, provider }: { of: readonly OneInbound[]; provider:
         ]}
       />
       <p class="soft">The same bytes again change nothing, and are not listed again.</p>
-      <Terminal line={pmctl(tenant, "webhook", "inbound", ...option("provider", provider))} />
+      <Terminal line={pmctl(tenant, "webhook", "inbound", ...option("provider", query.get("provider") || undefined))} />
+    </>
+  );
+}
+
+/** One webhook: its body if that was kept, and otherwise what it changed. @param id its provider and hash */
+export function Received({ id, query }: { id: string; query: URLSearchParams }) {
+  const { tenant } = useDesk().session;
+  const [provider = "", sha256 = ""] = id.split(" ");
+  const live = useLive(async (api) => {
+    const received = await api.getInboundWebhook({ provider, sha256 });
+    const { sequence: seq } = received;
+    return { ...received, entry: seq === null ? null : await api.getAuditEntry({ seq }) };
+  }, id);
+  return (
+    <>
+      <Section title="Inbound delivery" live={live}>
+        {({ receivedAt, event, outcome, body, entry }) => (
+          <>
+            <Facts
+              of={[
+                ["Event", <bdi key="event">{event}</bdi>],
+                ["Provider", <bdi key="provider">{provider}</bdi>],
+                ["Received", <Time key="received" at={receivedAt} />],
+                ["Came of it", outcome],
+                ["On record", entry && <EntryLink key="entry" seq={entry.seq} />],
+                ["SHA-256 of the body", <code key="hash">{sha256}</code>],
+              ]}
+            />
+            <p class="soft">
+              A body holds personal data, so it is kept only of a payment event that changed nothing, up to 64 KiB. Of
+              every other one the hash is kept, by which the provider can find it, and the entry with what it changed.
+            </p>
+            {entry && <h3>Payload of the entry</h3>}
+            {entry && <pre class="payload">{JSON.stringify(entry.payload, null, 2)}</pre>}
+            {body !== null && <h3>Body</h3>}
+            {body !== null && (
+              <pre class="payload" dir="auto">
+                {body}
+              </pre>
+            )}
+          </>
+        )}
+      </Section>
+      <Terminal line={pmctl(tenant, "webhook", "received", provider, sha256)} />
+      <p>
+        <a href={addressOf("/webhooks", { ...Object.fromEntries(query), received: undefined })}>
+          Close the inbound delivery
+        </a>
+      </p>
     </>
   );
 }

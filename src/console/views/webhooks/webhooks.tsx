@@ -7,7 +7,7 @@ import { View } from "../../parts/view.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { Delivery } from "./delivery.tsx";
-import { Inbound, Refused } from "./inbound.tsx";
+import { Inbound, Received, Refused } from "./inbound.tsx";
 import { Receivers } from "./receivers.tsx";
 import { Secrets } from "./secrets.tsx";
 
@@ -30,7 +30,7 @@ export function WebhooksView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const stated = (name: string): string | undefined => query.get(name) || undefined;
   const [receiver, status, userId] = [stated("receiver"), stated("status"), stated("user")];
-  const delivery = stated("delivery");
+  const [delivery, received] = [stated("delivery"), stated("received")];
   const filter = { receiver, status, userId, cursor: stated("cursor") } as WireInput<"listWebhookDeliveries">;
   const fromProvider = { provider: stated("provider"), cursor: stated("inbound") };
   const live = useLive(
@@ -54,6 +54,7 @@ export function WebhooksView({ query }: ViewProps) {
       {({ receivers, deliveries, inbound, refused }) => (
         <>
           {delivery && <Delivery key={delivery} id={delivery} query={query} />}
+          {received && <Received key={received} id={received} query={query} />}
           <h2>Receivers</h2>
           <Receivers of={receivers} />
           <h2>Deliveries</h2>
@@ -68,7 +69,7 @@ export function WebhooksView({ query }: ViewProps) {
           <div class="tools">
             <Search {...at} label="Provider" name="provider" cursor="inbound" />
           </div>
-          <Inbound of={inbound.items} provider={fromProvider.provider} />
+          <Inbound of={inbound.items} query={query} />
           <Pager {...at} nextCursor={inbound.nextCursor} cursor="inbound" />
           <h2>Latest refused webhooks</h2>
           <Refused of={refused} />

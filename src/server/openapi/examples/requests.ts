@@ -82,6 +82,10 @@ export const REQUESTS: { readonly [Id in OperationId]?: Partial<WireInput<Id>> }
   rotateKey: { ...key, overlapSeconds: 3600 },
   revokeKey: key,
   replayWebhook: { id: "evt_42_0f3a9c51d2e87b64.backoffice" },
+  getInboundWebhook: {
+    provider: "payments",
+    sha256: "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+  },
   getWebhookDelivery: { id: "evt_42_0f3a9c51d2e87b64.backoffice" },
   enableWebhookReceiver: { name: "backoffice" },
   testWebhookReceiver: { name: "backoffice" },

@@ -1,21 +1,32 @@
 import { useEffect, useId, useState } from "preact/hooks";
-import { useDesk } from "./desk.ts";
-import { Dialog } from "./parts/dialog.tsx";
-import { addressOf, go } from "./router.ts";
-import { VIEWS } from "./views.ts";
+import { useDesk } from "../desk.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { traderAddress } from "../parts/links.tsx";
+import { addressOf, go } from "../router.ts";
+import { mayUse } from "../session.ts";
+import { VIEWS } from "../views.ts";
+import { COMMANDS, press } from "./commands.ts";
 
 interface Choice {
-  address: string;
+  id: string;
   text: string;
-  kind: "View" | "Market" | "Trader";
+  kind: "View" | "Command" | "Market" | "Trader";
+  take(): void;
 }
+
+const place = (kind: Choice["kind"], address: string, text: string): Choice => ({
+  id: address,
+  text,
+  kind,
+  take: () => go(address),
+});
 
 const PAUSE_MS = 150;
 const MOST_FOUND = 5;
 
-/** Finds a view, a market or a trader by what is typed, and goes there. */
+/** Finds a view, a command, a market or a trader by what is typed, and goes there. */
 export function Palette({ onClose }: { onClose(): void }) {
-  const { api } = useDesk();
+  const { apiFor, session } = useDesk();
   const [text, setText] = useState("");
   const [things, setThings] = useState<readonly Choice[]>([]);
   const [chosen, setChosen] = useState(0);
@@ -24,44 +35,41 @@ export function Palette({ onClose }: { onClose(): void }) {
     setThings([]);
     const q = text.trim();
     if (q === "") return;
-    let isOver = false;
+    const left = new AbortController();
+    const api = apiFor({ signal: left.signal });
     const timer = setTimeout(async () => {
       const [markets, users] = await Promise.all([
         api.listMarkets({ q, status: "all", limit: MOST_FOUND }).catch(() => undefined),
         api.listUsers({ q, limit: MOST_FOUND }).catch(() => undefined),
       ]);
-      if (isOver) return;
+      if (left.signal.aborted) return;
       setThings([
-        ...(markets?.items ?? []).map(({ id, question }) => ({
-          address: addressOf(`/markets/${encodeURIComponent(id)}`),
-          text: question,
-          kind: "Market" as const,
-        })),
-        ...(users?.items ?? []).map(({ userId }) => ({
-          address: addressOf(`/traders/${encodeURIComponent(userId)}`),
-          text: userId,
-          kind: "Trader" as const,
-        })),
+        ...(markets?.items ?? []).map(({ id, question }) =>
+          place("Market", addressOf(`/markets/${encodeURIComponent(id)}`), question),
+        ),
+        ...(users?.items ?? []).map(({ userId }) => place("Trader", traderAddress(userId), userId)),
       ]);
     }, PAUSE_MS);
     return () => {
-      isOver = true;
+      left.abort();
       clearTimeout(timer);
     };
-  }, [text, api]);
+  }, [text, apiFor]);
 
   const wanted = text.trim().toLowerCase();
-  const views = VIEWS.filter(({ name }) => name.toLowerCase().includes(wanted)).map(
-    ({ name, path }): Choice => ({ address: addressOf(path), text: name, kind: "View" }),
+  const isMeant = (name: string): boolean => name.toLowerCase().includes(wanted);
+  const views = VIEWS.filter(({ name }) => isMeant(name)).map(({ name, path }) => place("View", addressOf(path), name));
+  const commands = COMMANDS.filter(({ text: name, scope }) => isMeant(name) && (!scope || mayUse(session, scope))).map(
+    (each): Choice => ({ id: each.text, text: each.text, kind: "Command", take: () => press(each) }),
   );
-  const choices = [...views, ...things];
+  const choices = [...views, ...commands, ...things];
   const index = Math.min(chosen, choices.length - 1);
   const take = (choice: Choice | undefined): void => {
     if (!choice) return;
     onClose();
-    go(choice.address);
+    choice.take();
   };
-  const press = (event: KeyboardEvent): void => {
+  const move = (event: KeyboardEvent): void => {
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
     const step = steps[event.key];
     if (event.key === "Enter") take(choices[index]);
@@ -84,13 +92,13 @@ export function Palette({ onClose }: { onClose(): void }) {
           setText(currentTarget.value);
           setChosen(0);
         }}
-        onKeyDown={press}
+        onKeyDown={move}
       />
       <div role="listbox" id={list} aria-label="Found">
         {choices.map((choice, at) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the combobox
           <div
-            key={choice.address}
+            key={choice.id}
             id={`${list}-${at}`}
             role="option"
             tabIndex={-1}

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { Dialog } from "../parts/dialog.tsx";
+import { addressOf, go } from "../router.ts";
+import { VIEWS } from "../views.ts";
 import { Palette } from "./palette.tsx";
-import { Dialog } from "./parts/dialog.tsx";
-import { addressOf, go } from "./router.ts";
-import { VIEWS } from "./views.ts";
 
 /** The second key of a pair such as `g m` comes within this time. */
 const PAIR_MS = 1500;
@@ -72,7 +72,7 @@ export function Keys() {
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ["?", "Show the keys"],
   ["/", "Search in the view"],
-  ["Ctrl K", "Find a view, a market or a trader"],
+  ["Ctrl K", "Find a view, a command, a market or a trader"],
   ["Escape", "Close a dialog"],
   ...VIEWS.map(({ key, name }) => [`g ${key}`, `Go to ${name}`] as const),
 ];
