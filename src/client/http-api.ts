@@ -26,6 +26,8 @@ export interface HttpApiOptions {
   relativeTimes?: RelativeTimes | undefined;
   /** Policy changes expire after this many seconds. */
   policyTtlSec?: number | undefined;
+  /** The policy is changed only in this version. */
+  expectVersion?: number | undefined;
   /** Called with the reason before each wait for a rate limit or a lost connection. */
   onWait?: ((message: string) => void) | undefined;
   /** How the caller could avoid a wait for a rate limit, such as another way to the tenant; added to long waits. */
@@ -109,7 +111,7 @@ class Call {
   }
 
   async #headers({ body }: WireRequest, named: string | undefined): Promise<Record<string, string>> {
-    const { apiKey, userToken, reason, policyTtlSec, relativeTimes } = this.#options;
+    const { apiKey, userToken, reason, policyTtlSec, expectVersion, relativeTimes } = this.#options;
     const headers: Record<string, string> = { "x-api-key": apiKey, accept: "application/json" };
     if (body !== undefined) headers["content-type"] = "application/json";
     if (this.#idempotencyKey) headers["idempotency-key"] = this.#idempotencyKey;
@@ -119,6 +121,7 @@ class Call {
     if (reason !== undefined) headers["audit-reason"] = Buffer.from(reason).toString("latin1");
     const operation = wireFacts[this.#id];
     if (operation.temporary && policyTtlSec !== undefined) headers["policy-ttl"] = String(policyTtlSec);
+    if (operation.temporary && expectVersion !== undefined) headers["if-match"] = `"${expectVersion}"`;
     if (userToken && (operation.auth === "user" || operation.optionalUser))
       headers.authorization = `Bearer ${await userToken()}`;
     return headers;

@@ -1,8 +1,9 @@
+import { TREASURY } from "../domain/accounts.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import type { Outcome } from "../domain/market/outcome.ts";
 import type { StatusFilter } from "../domain/market/status-filter.ts";
 import { DAY_MS } from "../domain/time/units.ts";
-import { accountOf, isOfKind } from "../ledger/account-sql.ts";
+import { accountOf, isOfKind, literal } from "../ledger/account-sql.ts";
 import { bigint, integer, json, named, nullable, rowReader, text, whole } from "../ledger/codec.ts";
 import { textArray } from "../postgres/arrays.ts";
 import type { ReadSql } from "../postgres/connect.ts";
@@ -185,6 +186,7 @@ const toSummary = rowReader({
   markets: integer(),
   pricedMarkets: named("priced", integer()),
   worstMicro: named("worst", bigint()),
+  treasuryMicro: named("treasury", bigint()),
   categories: json<{ category: string; markets: number; worst: string }[]>(),
   /** Of the markets that can cost most, in this order. */
   ids: json<string[]>(),
@@ -209,6 +211,7 @@ export async function sumRisks(
       (select id, worst from risk where priced order by worst desc, id limit ${most.markets})
     )
     select count(*)::int4 as markets, (count(*) filter (where priced))::int4 as priced, coalesce(sum(worst), 0)::text as worst,
+           coalesce((select balance_micro from account where id = ${literal(sql, TREASURY)}), 0) as treasury,
            (select coalesce(json_agg(c), '[]')
               from (select category, count(*) as markets, sum(worst)::text as worst
                       from risk

@@ -97,6 +97,8 @@ const STEPS: Step[] = [
   onMarket("show", "-o", "table"),
   read("policy", "show"),
   changes(read("policy", "set", "maxTradeUsd=450", "--yes", "--reason", "calmer"), "policy.updated"),
+  refused(read("policy", "set", "feeBps=1", "--yes", "--expect-version", "0"), 7),
+  changes(read("policy", "set", "maxTradeUsd=440", "--yes", "--expect-version", "2"), "policy.updated"),
   refused(read("policy", "set", "maxTradeUsd=500", "--yes", "--accept-loosening"), 6),
   refused(read("policy", "set", "maxTradeUsd=500", "--yes", "--reason", "busier"), 3),
   read("suitability", "show", "--user", "ann"),

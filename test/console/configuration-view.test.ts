@@ -103,7 +103,7 @@ test("Change sets one limit after showing its effect, bound to the value shown; 
     await changes.getByText("LOOSENS").waitFor();
     expect(await changes.allTextContents()).toEqual(["policy.maxTradeUsd200260LOOSENS"]);
     await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
-    await dialog.getByText("pmctl policy set maxTradeUsd=260 --accept-loosening").waitFor();
+    await dialog.getByText(/pmctl policy set maxTradeUsd=260 --accept-loosening --expect-version \d+/).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);
   });
   expect(notice).toMatch(/^policy\.maxTradeUsd is 260\. Entry \d+$/);

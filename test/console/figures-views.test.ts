@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { pauseAfter } from "../../src/console/live/pause.ts";
 import {
   lossIf,
   risksBySymbol,
@@ -55,6 +56,11 @@ test("in a narrow window rows are blocks of named values, and the link of the pr
   await page.setViewportSize({ width: 2560, height: 1200 });
   expect(await page.evaluate("document.querySelector('main').getBoundingClientRect().right")).toBe(2560);
   await close();
+});
+
+test("a report that takes a second is repeated after twenty, however much is traded", () => {
+  expect([5, 300, 999, 1000, 3000].map((ms) => pauseAfter(ms, true))).toEqual([1000, 1200, 3996, 19_000, 57_000]);
+  expect(pauseAfter(3000)).toBe(12_000);
 });
 
 test("the cost of a supposed outcome is its payout less the stakes, exact to the micro-dollar", () => {
@@ -188,6 +194,7 @@ test("Risk sums the worst case by market, symbol and category, and says what a s
   const fact = (name: string) => page.locator("dl.facts div", { hasText: name }).locator("data").getAttribute("value");
   await page.getByText("A void may cost more: its dialog says how much.").waitFor();
   expect(Number(await fact("The house can lose at most"))).toBe(worstCase(risks, {}).worst);
+  expect(Number(await fact("In the treasury"))).toBe((await operator().getConfig({})).treasuryUsd);
   await page.getByLabel(/Suppose that it settles: Will mkt_1/).selectOption("no");
   expect(Number(await fact("Cost of what is supposed"))).toBe(lossIf(riskOf("mkt_1"), "no"));
   const symbol = rowOf(page, "pm:btc");

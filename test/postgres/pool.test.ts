@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { countRequests } from "../../src/ledger/unchained/request-count.ts";
 import { connect, type ReadSql, type Sql } from "../../src/postgres/connect.ts";
+import { longReads } from "../../src/postgres/long-reads.ts";
 import { OutcomeUnknown, openPool, type Pool } from "../../src/postgres/pool.ts";
 import { NotConnected } from "../../src/postgres/route/dial.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -92,6 +93,21 @@ async function both(sql: ReadSql, between: () => Promise<unknown> = async () => 
   const [second] = await sql`select n from tally where id = 2`;
   return [first?.n, second?.n];
 }
+
+test("long reads wait for each other, and other snapshots do not wait for them", async () => {
+  const long = longReads(pool);
+  const held = Promise.withResolvers<void>();
+  let isOver = false;
+  const first = long.snapshot(async () => {
+    await held.promise;
+    isOver = true;
+  });
+  const second = long.snapshot(async () => isOver);
+  expect(await pool.snapshot((sql) => sql`select 1 as one`)).toEqual([{ one: 1 }]);
+  held.resolve();
+  expect(await second).toBe(true);
+  await first;
+});
 
 describe("a read", () => {
   test("is answered when its connection has just ended, in each of a hundred runs", async () => {

@@ -4,6 +4,7 @@ import type { Api } from "../../src/contract/operations.ts";
 import type { AuditType } from "../../src/domain/audit/audit-payloads.ts";
 import { statusFilter } from "../../src/domain/market/status-filter.ts";
 import { connect, type Sql } from "../../src/postgres/connect.ts";
+import { listMarketsByStatus } from "../../src/queries/markets.ts";
 import { listRisks } from "../../src/queries/reports.ts";
 import { openTenant, type TenantServices } from "../../src/services/tenant/tenant.ts";
 import { AUDIT_SECRET, openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -261,6 +262,24 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
       return sql`select relname, (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname in ('market', 'book')`;
     });
     expect(rows.map(({ rows: read }) => read)).toEqual([0, 0]);
+  });
+
+  test("a page of a category reads that category's markets alone, and of an unknown one none", async () => {
+    const cost = (category: string) =>
+      owner.begin(async (sql) => {
+        await sql`set local enable_seqscan = off`;
+        const read = async () => {
+          const [row] =
+            await sql`select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname = 'market'`;
+          return row?.rows;
+        };
+        const before = await read();
+        await listMarketsByStatus(sql as unknown as Sql, statusFilter("all"), { category, limit: 5 });
+        return (await read()) - before;
+      });
+    // Each one is found, and then read for its columns.
+    expect(await cost("c3")).toBeLessThanOrEqual(10);
+    expect(await cost("c")).toBe(0);
   });
 
   test("reports read their rollups, and neither trades nor transfers nor the log", async () => {

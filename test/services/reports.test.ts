@@ -280,6 +280,7 @@ describe("reports of a tenant in which nothing has happened", () => {
     expect(await scene.api().getRiskReport({ limit: 2 })).toEqual({
       markets: 3,
       maxLiability: sum(small, large, halted),
+      treasuryUsd: (await scene.api().getConfig({})).treasuryUsd,
       pricedMarkets: 0,
       byCategory: [
         { category: "sports", markets: 2, maxLiability: sum(large, halted) },

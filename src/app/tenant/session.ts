@@ -30,13 +30,22 @@ export interface TenantSession {
   readonly tenant: OperatorTenant;
   /** The tenant's services in this process; undefined over HTTP. */
   readonly services: TenantServices | undefined;
-  /** The operations, as the operator or on behalf of a user. Changes of the policy expire after `policyTtlSec`; `reason` is another than the session's. */
-  api(userId?: string, options?: { policyTtlSec?: number | undefined; reason?: string | undefined }): Api;
+  /** The operations, as the operator or on behalf of a user. */
+  api(userId?: string, options?: ApiTerms): Api;
   /** The events of these markets, or of all open ones, until the signal is given. */
   events(markets: readonly string[] | undefined, signal: AbortSignal): AsyncIterable<StreamEvent>;
   /** The audit log after an entry, as texts of whole lines. */
   logText: LogText;
   close(): Promise<void>;
+}
+
+interface ApiTerms {
+  /** Changes of the policy expire after so long. */
+  policyTtlSec?: number | undefined;
+  /** Another than the session's. */
+  reason?: string | undefined;
+  /** The policy is changed only in this version. */
+  expectVersion?: number | undefined;
 }
 
 /** Enough for one command, including its waits for the rate limit. */
@@ -75,12 +84,12 @@ function overHttp(tenant: OperatorTenant, { access }: ServerDoor, recording: Rec
   return {
     tenant,
     services: undefined,
-    api: (userId, { policyTtlSec, reason = recording.reason } = {}) =>
+    api: (userId, { reason = recording.reason, ...terms } = {}) =>
       httpApi({
         ...access,
         ...recording,
+        ...terms,
         reason,
-        policyTtlSec,
         userToken: userId === undefined ? undefined : () => tokenOf(userId),
       }),
     events: (markets, signal) => eventSource({ ...access, markets, signal }),
@@ -127,7 +136,7 @@ async function overDatabase(
   return {
     tenant,
     services,
-    api: (userId, { policyTtlSec, reason = usual } = {}) =>
+    api: (userId, { policyTtlSec, reason = usual, expectVersion } = {}) =>
       localApi(
         services.handlers,
         {
@@ -135,6 +144,7 @@ async function overDatabase(
           onSealed,
           actor,
           policyTtlMs: policyTtlSec === undefined ? undefined : policyTtlSec * 1000,
+          ifMatch: expectVersion === undefined ? undefined : [String(expectVersion)],
           user: userId === undefined ? undefined : { id: requireUserId(userId) },
         },
         repeatable,

@@ -10,7 +10,7 @@ import type { SuitabilityThresholds } from "../../domain/policy/suitability.ts";
 import { directionOf, policyValue, statedFields, statedValue } from "../../domain/policy/values.ts";
 import { type Host, type Io, withSession } from "../command.ts";
 import { defineCommand } from "../define-command.ts";
-import { timeSpan } from "../input/parsers.ts";
+import { timeSpan, wholeNumber } from "../input/parsers.ts";
 import { askReason, declined, mustAsk } from "../input/prompts.ts";
 import { orDash, time, usd } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -30,7 +30,7 @@ interface SetOptions {
 
 export function register(noun: Command, host: Host): void {
   policyShow.register(noun, host);
-  host.add<{ ttl?: number; acceptLoosening?: boolean }>(
+  host.add<{ ttl?: number; acceptLoosening?: boolean; expectVersion?: number }>(
     takeAnswers(noun.command("set"), "acceptLoosening")
       .description(
         "change fields, such as feeBps=120 jurisdictions.blocked=US,CU; the others stay. Loosening one needs --reason",
@@ -40,11 +40,16 @@ export function register(noun: Command, host: Host): void {
         "--ttl <span>",
         "go back by itself after this time, such as 2h; at most 30d. Set it again without --ttl to end it before",
         timeSpan,
+      )
+      .option(
+        "--expect-version <n>",
+        "change nothing unless the configuration has this version, as GET /v1/config and the console show it",
+        wholeNumber,
       ),
     { operation: "updatePolicy", ends: { 3: "a loosening was not accepted, or not confirmed: nothing was done" } },
     async ({ options, args, io }) => {
       const { policyPatch } = await import("./policy-assignments.ts");
-      const { yes, acceptLoosening, reason } = options;
+      const { yes, acceptLoosening, reason, expectVersion } = options;
       const policyTtlSec = options.ttl === undefined ? undefined : options.ttl / 1000;
       const endsByItself = policyTtlSec !== undefined;
       const set = { patch: policyPatch(args), yes, acceptLoosening, reason, endsByItself };
@@ -52,7 +57,7 @@ export function register(noun: Command, host: Host): void {
         throw new Fault("USAGE", "--ttl is at most 30d: put a lasting value into the tenant file");
       mustAsk(set, io.prompts);
       await withSession(options, io, (session) =>
-        runPolicySet(set, (reason) => session.api(undefined, { policyTtlSec, reason }), io),
+        runPolicySet(set, (reason) => session.api(undefined, { policyTtlSec, reason, expectVersion }), io),
       );
     },
   );

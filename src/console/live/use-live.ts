@@ -5,6 +5,7 @@ import type { ApiOptions } from "../api.ts";
 import { useDesk } from "../desk.ts";
 import { Refused } from "../refused.ts";
 import { PATIENCE_MS } from "./changes.ts";
+import { pauseAfter } from "./pause.ts";
 
 /** What a view reads, kept current. */
 export interface Live<Value> {
@@ -22,10 +23,6 @@ export interface Live<Value> {
   renew(): void;
 }
 
-/** Reads that take long are repeated less often: at most a quarter of the time goes into them. */
-const SHARE = 4;
-const LEAST_PAUSE_MS = 1000;
-
 interface Reading<Value> {
   key: string;
   value: Value | undefined;
@@ -41,11 +38,13 @@ interface Reading<Value> {
  * @param read reads by the api, or by another one with the same options
  * @param key names what is read, such as the view's query
  * @param everyMs for figures that change without a change of the tenant: after how long they are read again
+ * @param isReport whether it may be read less often if it takes long
  */
 export function useLive<Value>(
   read: (api: Api, options: ApiOptions) => Promise<Value>,
   key: string,
   everyMs?: number,
+  isReport = false,
 ): Live<Value> {
   const { apiFor, changes } = useDesk();
   const [, redraw] = useReducer((count: number) => count + 1, 0);
@@ -86,11 +85,13 @@ export function useLive<Value>(
       if (signal.aborted) return;
       isLate.current = false;
       redraw(undefined);
-      const pauseMs = Math.max(LEAST_PAUSE_MS, (performance.now() - startMs) * SHARE);
-      timer = setTimeout(() => {
-        isReading = false;
-        if (isWanted) again();
-      }, pauseMs);
+      timer = setTimeout(
+        () => {
+          isReading = false;
+          if (isWanted) again();
+        },
+        pauseAfter(performance.now() - startMs, isReport),
+      );
     };
     renew.current = () => {
       clearTimeout(timer);
@@ -119,7 +120,7 @@ export function useLive<Value>(
       clearInterval(interval);
       stop();
     };
-  }, [key, apiFor, changes, everyMs]);
+  }, [key, apiFor, changes, everyMs, isReport]);
 
   const { value, readAtMs, askedAtMs = 0, refused } = reading.current;
   const isLost = changes.isLost || isLate.current;
@@ -132,6 +133,10 @@ export function useLive<Value>(
     renew: () => renew.current(),
   };
 }
+
+/** The same for sums over everything that a tenant ever did. */
+export const useReport = <Value>(read: (api: Api, options: ApiOptions) => Promise<Value>, key: string): Live<Value> =>
+  useLive(read, key, undefined, true);
 
 function refusedFor(error: unknown): Refused {
   if (error instanceof Refused) return error;

@@ -33,7 +33,8 @@ export interface ActionOf<Shown> {
    * @param reason also travels as `Audit-Reason`
    */
   run(api: Api, shown: Shown | undefined, values: Values, reason: string): Promise<unknown>;
-  line(values: Values, reason: string, shown: Shown | undefined): string;
+  /** @param tag names the version that was shown, as the change states it */
+  line(values: Values, reason: string, shown: Shown | undefined, tag?: string | null): string;
   /** The notice afterwards. */
   done(result: unknown): string;
   /** Why it is not possible now, such as "The market is settled". */
@@ -222,7 +223,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           />
         </label>
         <p class="soft">Signed in as {session.actor}</p>
-        <Terminal line={of.line(values, reason.trim(), shown)} />
+        <Terminal line={of.line(values, reason.trim(), shown, tag)} />
         {problem && (
           <p ref={alert} class="problem" role="alert" tabIndex={-1}>
             <Sentence of={problem} />

@@ -2,7 +2,7 @@ import type { WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent } from "../format.ts";
-import { useLive } from "../live/use-live.ts";
+import { useReport } from "../live/use-live.ts";
 import { CategoryLink, TraderLink } from "../parts/links.tsx";
 import { Filter } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
@@ -28,9 +28,9 @@ export function OverviewView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
   const days = daysOf(query.get("days"));
   // Each part is read by itself: the one of traders values every position.
-  const daily = useLive((api) => api.getDailyReport({ periodDays: days }), String(days));
-  const house = useLive((api) => api.getHouseReport({ periodDays: days }), String(days));
-  const leaders = useLive((api) => api.getTradersReport({ periodDays: days }), String(days));
+  const daily = useReport((api) => api.getDailyReport({ periodDays: days }), String(days));
+  const house = useReport((api) => api.getHouseReport({ periodDays: days }), String(days));
+  const leaders = useReport((api) => api.getTradersReport({ periodDays: days }), String(days));
   const tools = <Filter path={PATH} query={query} label="Period" name="days" options={PERIODS} />;
   return (
     <View name="Overview" live={daily} line={pmctl(tenant, "report", "daily", "--days", days)} tools={tools}>

@@ -3,7 +3,7 @@ import type { WireResult } from "../../contract/operations.ts";
 import { counted } from "../../domain/text.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent } from "../format.ts";
-import { useLive } from "../live/use-live.ts";
+import { useReport } from "../live/use-live.ts";
 import { Facts } from "../parts/facts.tsx";
 import { MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
@@ -32,21 +32,18 @@ const DRAWN = 200;
 /** What the house can lose, by market and in all, against the treasury, and if markets settle as supposed. */
 export function RiskView({ query }: ViewProps) {
   const { tenant } = useDesk().session;
-  const live = useLive(async (api) => {
-    const [report, { treasuryUsd }] = await Promise.all([api.getRiskReport({ limit: DRAWN }), api.getConfig({})]);
-    return { report, treasuryUsd };
-  }, "");
+  const live = useReport((api) => api.getRiskReport({ limit: DRAWN }), "");
   // Read by itself, because each tagged trade is looked up.
-  const hedges = useLive((api) => api.getHedgeExposure({}), "");
+  const hedges = useReport((api) => api.getHedgeExposure({}), "");
   const [stated, suppose] = useStated(query);
-  const symbols = useMemo(() => risksBySymbol(live.value?.report.items ?? []), [live.value]);
-  const supposed = supposedIn(stated, live.value?.report.items ?? [], symbols);
+  const symbols = useMemo(() => risksBySymbol(live.value?.items ?? []), [live.value]);
+  const supposed = supposedIn(stated, live.value?.items ?? [], symbols);
   return (
     <View name="Risk" live={live} line={pmctl(tenant, "risk")}>
-      {({ report, treasuryUsd }) => (
+      {(report) => (
         <>
           <p>By settlement as Yes or No. A void may cost more: its dialog says how much.</p>
-          <Sums of={report} supposed={supposed} treasuryUsd={treasuryUsd} />
+          <Sums of={report} supposed={supposed} />
           <Unlisted count={unlisted(stated, report.items, symbols)} />
           <h2>By symbol</h2>
           <Part of={report.pricedMarkets} drawn={DRAWN} />
@@ -71,7 +68,7 @@ export function RiskView({ query }: ViewProps) {
               {
                 title: "Of the treasury",
                 isNumber: true,
-                cell: ({ maxLiability }) => shareOf(maxLiability, treasuryUsd),
+                cell: ({ maxLiability }) => shareOf(maxLiability, report.treasuryUsd),
               },
               { title: "Pays if Yes", isNumber: true, cell: ({ yesPayout }) => <Usd of={yesPayout} /> },
               { title: "Pays if No", isNumber: true, cell: ({ noPayout }) => <Usd of={noPayout} /> },
@@ -140,7 +137,8 @@ function Part({ of: markets, drawn }: { of: number; drawn: number }) {
   );
 }
 
-function Sums({ of, supposed, treasuryUsd }: { of: Report; supposed: Supposed; treasuryUsd: number }) {
+function Sums({ of, supposed }: { of: Report; supposed: Supposed }) {
+  const { treasuryUsd } = of;
   const { worst, supposed: loss, rest } = worstCase(of.items, supposed, of.maxLiability);
   const isSupposing = Object.keys(supposed).length > 0;
   return (

@@ -137,6 +137,7 @@ export const RiskReport = z
   .object({
     markets: count.describe("Unsettled markets."),
     maxLiability: Usd.describe("The sum of the most that each of them can cost, settled as yes or no."),
+    treasuryUsd: Usd.describe("The treasury's balance, which pays for it."),
     pricedMarkets: count.describe("Those of them that the oracle settles by a price."),
     byCategory: z
       .array(z.object({ category: CategorySlug, markets: count, maxLiability: Usd }))

@@ -89,25 +89,33 @@ export async function readHedgeBook(sql: ReadSql): Promise<{ symbols: HedgeSymbo
 async function listChanges(sql: ReadSql, firstTags: readonly Tag[]): Promise<Change[]> {
   const column = (of: (tag: Tag) => string | number) => textArray(firstTags.map((tag) => String(of(tag))));
   const rows = await sql`
-    select p.place::int4 as place, t.seq, t.amount_micro, t.shares_micro, coalesce(t.released_micro, 0)::bigint as released_micro
-      from unnest(
-             ${column(({ traderId }) => traderId)}::text[],
-             ${column(({ marketId }) => marketId)}::text[],
-             ${column(({ side }) => side)}::text[],
-             ${column(({ seq }) => seq)}::bigint[]
-           ) with ordinality as p (trader_id, market_id, side, seq, place)
+    with sold as materialized (
+      select p.*
+        from unnest(
+               ${column(({ traderId }) => traderId)}::text[],
+               ${column(({ marketId }) => marketId)}::text[],
+               ${column(({ side }) => side)}::text[],
+               ${column(({ seq }) => seq)}::bigint[]
+             ) with ordinality as p (trader_id, market_id, side, seq, place)
+       cross join lateral (
+         select from trade
+          where trader_id = p.trader_id and market_id = p.market_id and side = p.side and released_micro is not null
+            and seq > p.seq
+          order by seq
+          limit 1
+       ) sale
+    )
+    select s.place::int4 as place, t.seq, t.amount_micro, t.shares_micro, coalesce(t.released_micro, 0)::bigint as released_micro
+      from (select trader_id, min(seq) as seq from sold group by trader_id) o
+     -- The trades of these traders alone, each once, whatever the planner thinks of their number.
      cross join lateral (
-       select 1 as found
+       select *
          from trade
-        where trader_id = p.trader_id and market_id = p.market_id and side = p.side and released_micro is not null
-          and seq > p.seq
-        order by seq
-        limit 1
-     ) sale
-     cross join lateral (
-       select * from trade
-        where trader_id = p.trader_id and market_id = p.market_id and side = p.side and seq >= p.seq
+        where trader_id = o.trader_id and seq >= o.seq
+          and (trader_id, market_id, side) in (select trader_id, market_id, side from sold)
+       offset 0
      ) t
+      join sold s on s.trader_id = t.trader_id and s.market_id = t.market_id and s.side = t.side and s.seq <= t.seq
      order by t.seq`;
   return rows.map(toChange);
 }

@@ -5,6 +5,7 @@ import { statusFilter } from "../../domain/market/status-filter.ts";
 import { decodeTerms } from "../../domain/market/terms.ts";
 import { centsFromMicro, roundPrice } from "../../domain/money.ts";
 import type { ReadSql } from "../../postgres/connect.ts";
+import { longReads } from "../../postgres/long-reads.ts";
 import {
   type CategoryRow,
   countActiveTraders,
@@ -30,15 +31,17 @@ const MAX_CATEGORIES = 100;
 
 /** Reports for operators. A period of n days is the current UTC day and the n - 1 days before it. */
 export function reportHandlers(context: ServiceContext) {
+  const long = { ...context, pool: longReads(context.pool) };
   return {
-    getOverviewReport: (input) => overview(context, input),
-    getHouseReport: (input) => house(context, input),
-    getDailyReport: (input) => dailyReport(context, input),
-    getTradersReport: (input) => traders(context, input),
+    getOverviewReport: (input) => overview(long, input),
+    getHouseReport: (input) => house(long, input),
+    getDailyReport: (input) => dailyReport(long, input),
+    // Of one trader it is short.
+    getTradersReport: (input) => traders(input.userId === undefined ? long : context, input),
     getFundingReport: (input) => funding(context, input),
-    getRiskReport: (input) => riskReport(context, input),
+    getRiskReport: (input) => riskReport(long, input),
     listRisk: (input) => risk(context, input),
-    getHedgeExposure: () => hedgeExposure(context),
+    getHedgeExposure: () => hedgeExposure(long),
   } satisfies Handlers;
 }
 
@@ -190,6 +193,7 @@ async function riskReport(
   return {
     markets: summary.markets,
     maxLiability: summary.worstMicro,
+    treasuryUsd: summary.treasuryMicro,
     pricedMarkets: summary.pricedMarkets,
     byCategory: summary.categories.map(({ worst, ...each }) => ({ ...each, maxLiability: BigInt(worst) })),
     items: summary.ids.flatMap((id) => items.get(id) ?? []),

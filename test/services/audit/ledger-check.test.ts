@@ -121,6 +121,34 @@ test.each([...BEFORE, ...ROWS])(
   },
 );
 
+test("of a large ledger, the first comparison counts for everyone who asks meanwhile; a small one is compared for them", async () => {
+  for (const [comparedEachTime, most] of [
+    [0n, 1],
+    [1000n, 2],
+  ] as const) {
+    const held = Promise.withResolvers<void>();
+    const { snapshot } = optionsOf().checks;
+    let snapshots = 0;
+    const watch = watchOf({
+      comparedEachTime,
+      checks: {
+        snapshot: async (query) => {
+          snapshots += 1;
+          await held.promise;
+          return snapshot(query);
+        },
+      },
+    });
+    const round = watch.round();
+    const questions = [watch.reconcile(), watch.explain()];
+    held.resolve();
+    await Promise.all([round, ...questions]);
+    expect(snapshots).toBe(most);
+    await watch.reconcile({ full: true });
+    expect(snapshots).toBe(most + 1);
+  }
+});
+
 test("it goes on at any point of a history, and begins anew where the log is another one", async () => {
   const random = new Random(11);
   const watch = watchOf();

@@ -63,10 +63,11 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
       </>
     ),
     run: (api, _shown, values) => api.updatePolicy(patchOf(values)),
-    line: (values, reason, shown) =>
+    line: (values, reason, shown, tag) =>
       pmctl(
         ...[tenant, "policy", "set", `${name}=${values.value ? value(values) : ""}`],
         ...(shown?.items.some(({ direction }) => direction === "loosens") ? ["--accept-loosening"] : []),
+        ...option("expect-version", tag?.replaceAll('"', "")),
         ...option("reason", reason),
       ),
     done: (result) =>

@@ -170,6 +170,7 @@ export const OPERATOR_ANSWERS: OutputExamples = {
   getRiskReport: {
     markets: 1,
     maxLiability: story.LIABILITY,
+    treasuryUsd: 9000,
     pricedMarkets: 0,
     byCategory: [{ category: "crypto", markets: 1, maxLiability: story.LIABILITY }],
     items: [
