@@ -10,7 +10,7 @@ import type { Session } from "./session.ts";
 export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
-  seq?: string | null;
+  seq?: string | number | null;
   /** What the action answered. */
   result?: unknown;
 }

@@ -1,5 +1,5 @@
 import { isolated } from "../domain/text.ts";
-import { DAY_MS, MINUTE_MS } from "../domain/time/units.ts";
+import { DAY_MS, MINUTE_MS, UNIT_MS } from "../domain/time/units.ts";
 
 /** Numbers and times in the reader's own language and zone. */
 
@@ -35,6 +35,12 @@ export function axisTime(ms: number, stepMs: number): string {
   const at = new Date(ms);
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
   return (stepMs >= DAY_MS || isMidnight ? day : stepMs < MINUTE_MS ? second : minute).format(ms);
+}
+
+/** A time span, rounded down, such as "90 s" or "26 h". */
+export function span(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).findLast(([, each]) => ms >= 2 * each) ?? ["ms", 1];
+  return `${Math.floor(ms / unitMs)} ${unit}`;
 }
 
 /** A wire outcome in words: "Yes", "No", "Void" or "Yes at 0.4". */

@@ -240,6 +240,12 @@ async function loadHolderFees(sql: ReadSql, marketIds: string[]): Promise<Loaded
   ];
 }
 
+/** The fees within the cost of all open positions of a market. */
+export async function sumHolderFees(sql: ReadSql, marketId: string): Promise<bigint> {
+  const rows = await loadHolderFees(sql, [marketId]);
+  return rows.reduce((sum, { row }) => sum + (row && "feeMicro" in row ? row.feeMicro : 0n), 0n);
+}
+
 /** What the holders of positions in the markets owe; few owe anything. */
 async function loadHolderDebts(sql: ReadSql, marketIds: string[]): Promise<Loaded[]> {
   const rows = await sql`

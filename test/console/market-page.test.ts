@@ -1,9 +1,12 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
+import { auditKey } from "../../src/domain/audit/seal.ts";
+import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
 import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
+import { AUDIT_SECRET } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { act, actBefore, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
@@ -32,6 +35,13 @@ test("a market's page has its prices with trades, depth, positions, liability by
   expect(await prices.locator("tbody tr").first().textContent()).toContain(`${Math.round(yesPrice * 1000) / 10}%`);
   const preview = await other().previewSettlement({ id: "mkt_seen", outcome: "yes" });
   expect(await rowOf(page, "Yes").textContent()).toContain(`$${preview.totalUsd.toFixed(2)}`);
+  const { totalUsd, houseResultUsd, fromFeesUsd } = await other().previewSettlement({
+    id: "mkt_seen",
+    outcome: "void",
+  });
+  expect((await rowOf(page, "Void").locator("td").allTextContents()).slice(0, 4)).toEqual([
+    ...["Void", "1", `$${totalUsd.toFixed(2)}`, `-$${(fromFeesUsd - houseResultUsd).toFixed(2)}`],
+  ]);
   const { yes, no } = await other().getMarketDepth({ id: "mkt_seen" });
   await page.getByText("Depth: shares up to a price as a table").click();
   const depth = page.getByRole("table", { name: "Depth: shares up to a price" });
@@ -49,6 +59,8 @@ test("a market's page has its prices with trades, depth, positions, liability by
   expect(await rowOf(page, "usr_1").getByRole("link").getAttribute("href")).toBe("/console/traders/usr_1");
   expect(await accessibilityProblems(page)).toEqual([]);
 
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
   await other().clarifyMarket({ id: "mkt_seen", text: HOSTILE_REASON.replaceAll("\u202e", "") });
   const row = timeline(page).locator("[data-kind='market.clarified']");
   await row.waitFor({ timeout: 5000 });
@@ -58,13 +70,20 @@ test("a market's page has its prices with trades, depth, positions, liability by
   await page.getByLabel("Trades too").uncheck();
   expect(await timeline(page).locator("tbody tr").count()).toBe(2);
   expect(await page.locator("main img").count()).toBe(0);
+  // What a void gives back of fees is in every trade of the holders: only its dialog asks for it.
+  await expect.poll(() => asked.filter((url) => url.includes("/settlement?outcome=yes")).length).toBeGreaterThan(0);
+  expect(asked.filter((url) => url.includes("void"))).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
 
 test("a market is suspended, resumed and clarified on its page, each on record with the reason", async () => {
   const { page, close } = await openConsole(tenant, { path: "/markets/mkt_seen" });
+  const tags: unknown[] = [];
+  page.on("request", (request) => request.method() === "POST" && tags.push(request.headers()["if-match"]));
   expect(await act(page, button(page, "Suspend"), "A rumour")).toMatch(/^Suspended: .*\. Entry \d+$/);
+  // Only policy and configuration are bound by a tag.
+  expect(tags).toEqual([undefined]);
   expect(await tenant.audit("market.suspended")).toMatchObject([
     { actor: "admin:ops", payload: { reason: "A rumour" } },
   ]);
@@ -95,8 +114,9 @@ test("settling shows what it pays and is bound to it: a trade in between changes
   expect(await dialog.locator("dt").allTextContents()).toEqual(
     expect.arrayContaining(["Payouts", "Total", "House result"]),
   );
+  await dialog.getByLabel("Evidence").fill("page 3");
   expect(await dialog.locator("code").textContent()).toContain(
-    `--outcome yes --early --expect-payouts 1 --expect-total ${before.totalUsd}`,
+    `--outcome yes --early --expect-payouts 1 --expect-total ${before.totalUsd} --evidence 'page 3'`,
   );
   expect(await accessibilityProblems(page)).toEqual([]);
   await dialog.getByRole("textbox", { name: "Reason" }).fill("It opened");
@@ -120,13 +140,35 @@ test("settling shows what it pays and is bound to it: a trade in between changes
   expect(await page.locator("main > [role=status]").textContent()).toMatch(
     /^Settled as Yes: .* 1 position paid\. Entry/,
   );
-  expect(await tenant.audit("market.settled")).toMatchObject([{ payload: { outcome: "yes", reason: "It opened" } }]);
+  expect(await tenant.audit("market.settled")).toMatchObject([
+    { payload: { outcome: "yes", evidence: "page 3", reason: "It opened" } },
+  ]);
   await expect.poll(() => button(page, "Settle").isDisabled()).toBe(true);
 
   const notice = await act(page, button(page, "Correct"), "Half of it opened", async (correcting) => {
     await correcting.getByRole("radio", { name: "A fraction" }).check();
     expect(await correcting.locator("code").textContent()).not.toContain("--outcome");
-    await correcting.getByLabel("What a Yes share is paid").fill("0.5");
+    const share = correcting.getByLabel("What a Yes share is paid");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(...(/correction\?outcome=(.*)$/.exec(request.url())?.slice(1) ?? [])));
+    await share.evaluate((input: EventTarget & { value: string }) => {
+      for (const text of ["0", "0.2", "0.25"]) {
+        input.value = text;
+        input.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    });
+    await correcting.getByText("Taken back").waitFor();
+    expect(asked.map(decodeURIComponent)).toEqual(["yes=0.25"]);
+    // No figure stands beside another text than its own, and none can be confirmed.
+    await correcting.getByRole("textbox", { name: "Reason" }).fill("Half of it opened");
+    const confirm = correcting.getByRole("button", { name: "Confirm" });
+    await expect.poll(() => confirm.isEnabled()).toBe(true);
+    const held = Promise.withResolvers<void>();
+    await page.route("**/correction?outcome=yes%3D0.5", (route) => held.promise.then(() => route.continue()));
+    await share.fill("0.5");
+    await expect.poll(() => confirm.isEnabled()).toBe(false);
+    expect(await correcting.getByText("Taken back").count()).toBe(0);
+    held.resolve();
     await correcting.getByText("Taken back").waitFor();
   });
   expect(notice).toMatch(/^Corrected from Yes to Yes at 0.5: .* 1 user concerned\./);
@@ -172,11 +214,14 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   });
   // The question ends the sentence.
   expect(notice).toMatch(/^Proposed: Will two agree\? It waits/);
-  await page
-    .getByRole("region", { name: "Pending proposal" })
-    .getByText("1 of 2: admin:ops")
-    .waitFor({ timeout: 5000 });
   const second = localApi(two.services.handlers, { actor: "admin:second" });
+  const [created] = (await second.listAudit({ type: "proposal.created" })).entries;
+  expect(notice).toMatch(new RegExp(`Entry ${created?.seq}$`));
+  const waits = page.getByRole("region", { name: "Pending proposal" });
+  await waits.getByText("1 of 2: admin:ops").waitFor({ timeout: 5000 });
+  await waits.getByText('It would settle "Will two agree?" as no.').waitFor();
+  for (const fact of ["Payouts", "Total", "House result, less fees given back", "Earliest effect"])
+    await waits.getByText(fact, { exact: true }).waitFor();
   const { proposalId } = await second.getMarketProposal({ id: "mkt_two" });
   await second.rejectProposal({ id: proposalId, reason: "Not yet" });
   await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 5000 });
@@ -187,7 +232,12 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   await close();
 });
 
-test("a market that the oracle left to a person says so, and why", async () => {
+test("a market that the oracle left to a person says so, why, and what its sources said last, as the dialog does", async () => {
+  const observedAt = Date.now() - 7_500_000;
+  const tick = { source: "coinbase", symbol: "BTC-USD", observedAt, price: "100002.5", conf: null };
+  await tenant.services.pool.write((sql) =>
+    recordTicks(sql, [{ ...tick, receivedAt: observedAt, confirmedAt: observedAt }], auditKey(AUDIT_SECRET)),
+  );
   const { page, close } = await openConsole(tenant, { path: "/record" });
   const hold = { marketId: "mkt_seen", question: HOSTILE, resolutionRef: "pm:btc", reason: "stale" };
   await page.route("**/v1/oracle/held?*", (route) =>
@@ -196,5 +246,11 @@ test("a market that the oracle left to a person says so, and why", async () => {
   await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_seen`);
   const held = page.getByRole("region", { name: "Held for a person" });
   for (const text of ["stale", `No price: ${HOSTILE}`, "pm:btc"]) await held.getByText(text, { exact: true }).waitFor();
+  await button(page, "Settle").click();
+  for (const place of [held.first(), page.getByRole("dialog")]) {
+    await place.getByText("coinbase BTC-USD", { exact: true }).waitFor();
+    await place.getByText(/^100002\.5, .*, 2 h old$/).waitFor();
+    await place.getByText("no price is stored").first().waitFor();
+  }
   await close();
 });

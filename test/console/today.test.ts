@@ -70,6 +70,8 @@ test("Today shows what waits, as the inbox orders it, and a second person approv
   const row = rowOf(page, proposalId);
   await row.waitFor();
   expect(await row.getAttribute("data-kind")).toBe("market.proposed");
+  const { totalUsd } = await other().previewSettlement({ id: "mkt_own", outcome: "yes" });
+  expect(await row.locator("data.usd").textContent()).toBe(`$${totalUsd.toFixed(2)}`);
   const question = await row.locator("td").first().boundingBox();
   expect(question?.width).toBeGreaterThan(200);
   expect(
@@ -129,6 +131,21 @@ test("the command of a closed market suggests no outcome, and Decide leads to th
   const { page, close } = await openConsole(tenant);
   const row = rowOf(page, "mkt_closed");
   await row.getByText("pmctl market show mkt_closed -t acme").waitFor();
+  const hold = {
+    marketId: "mkt_closed",
+    question: "Over?",
+    resolutionRef: "pm:btc",
+    reason: "stale",
+    detail: "Too old",
+  };
+  await page.route("**/v1/oracle/held*", (route) =>
+    route.fulfill({ json: [{ ...hold, heldAt: "2030-01-01T00:00:00.000Z" }] }),
+  );
+  await page.reload();
+  await row.getByText("Why, and the last prices").click();
+  const held = row.getByRole("region", { name: "Held for a person" });
+  for (const text of ["Too old", "coinbase BTC-USD"]) await held.getByText(text, { exact: true }).waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
   await row.getByRole("link", { name: "Settle or void it" }).click();
   await page.getByRole("heading", { name: "Over?", level: 1 }).waitFor();
   await close();

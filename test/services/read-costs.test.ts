@@ -241,6 +241,17 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     }
   });
 
+  test("what a settlement would pay costs the market's positions, and neither their trades nor their wallets", async () => {
+    const costs = await costOf((api) => api.previewSettlement({ id: "m7", outcome: "yes" }));
+    expect(costs.map(({ table, scans, rows }) => [table, scans, rows])).toEqual(
+      expect.arrayContaining([
+        ["position", 0, 10],
+        ["account", 0, 1],
+      ]),
+    );
+    expect(costs).toHaveLength(2);
+  });
+
   test("the identity checks of a user are found however long ago they were", async () => {
     const [head] = await owner`select seq from head`;
     await owner`

@@ -1,5 +1,5 @@
 import { NumberText } from "../../domain/json/exact-json.ts";
-import type { OutcomeShape } from "../../domain/market/outcome.ts";
+import { type OutcomeShape, outcomeFlag } from "../../domain/market/outcome.ts";
 import { MAX_AMOUNT_USD } from "../../domain/money.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../domain/time/units.ts";
@@ -27,9 +27,7 @@ export function price(value: number): string {
 }
 
 /** A market's outcome as flags state it, such as `yes`, `void` or `yes=0.4`. */
-export function outcomeText(outcome: OutcomeShape<number>): string {
-  return typeof outcome === "string" ? outcome : `yes=${outcome.yes}`;
-}
+export const outcomeText = outcomeFlag;
 
 /** A market's outcome in words, such as `void: positions got back what they cost`. */
 export function outcomeWords(outcome: OutcomeShape<number>): string {

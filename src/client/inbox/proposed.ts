@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { outcomeFlag } from "../../domain/market/outcome.ts";
 import { isolated } from "../../domain/text.ts";
 import { everyPage, PAGE } from "../pages.ts";
 
@@ -10,6 +11,8 @@ export interface Subjects {
   /** The questions of markets. */
   questions: ReadonlyMap<string, string>;
   withdrawals: ReadonlyMap<string, Withdrawal>;
+  /** What proposed ends of markets would pay in all, in dollars, by proposal. */
+  totals?: ReadonlyMap<string, number>;
 }
 
 export const NONE: Subjects = { questions: new Map(), withdrawals: new Map() };
@@ -55,13 +58,36 @@ export function proposedWork(
     return withdrawal ? `withdraw $${withdrawal.amount} of ${isolated(withdrawal.userId)}` : `withdraw ${id}`;
   }
   const question = questions.get(marketId ?? "");
-  const told = typeof outcome === "string" || outcome === null ? outcome : `yes=${outcome.yes}`;
   const which = question === undefined ? marketId : `"${isolated(question)}"`;
-  return `${kind} ${which}${told === null || kind === "void" ? "" : ` ${kind === "correct" ? "to" : "as"} ${told}`}`;
+  const end = outcome === null || kind === "void" ? "" : ` ${kind === "correct" ? "to" : "as"} ${outcomeFlag(outcome)}`;
+  return `${kind} ${which}${end}`;
 }
 
-/** The money that a proposal would move by itself: of a credit or a withdrawal. */
-export function proposedUsd({ request }: Proposal, { withdrawals }: Subjects = NONE): number | null {
-  const amount = request.amount ?? withdrawals.get(String(request.id))?.amount;
+/** Reads what proposed ends of markets would pay in all. */
+export async function totalsOf(proposals: readonly Proposal[], api: Api): Promise<Map<string, number>> {
+  const totals = new Map<string, number>();
+  for (const { proposalId, kind, marketId: id, outcome } of proposals) {
+    if (id === null || outcome === null || kind === "correct") continue;
+    const isVoid = outcome === "void";
+    // The preview of a void reads every trade of the holders, and its total is in the others.
+    const end = await api
+      .previewSettlement({ id, outcome: isVoid ? "yes" : outcomeFlag(outcome) })
+      .catch(unlessSettled);
+    if (end) totals.set(proposalId, isVoid ? end.costUsd : end.totalUsd);
+  }
+  return totals;
+}
+
+/** A proposal may be decided while it is read. */
+function unlessSettled(error: unknown): undefined {
+  if (Object(error).code !== "MARKET_SETTLED") throw error;
+}
+
+/** The money that a proposal would move, as far as it is known. */
+export function proposedUsd(
+  { proposalId, request }: Proposal,
+  { withdrawals, totals }: Subjects = NONE,
+): number | null {
+  const amount = request.amount ?? withdrawals.get(String(request.id))?.amount ?? totals?.get(proposalId);
   return typeof amount === "number" ? amount : null;
 }

@@ -1,7 +1,7 @@
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { everyPage } from "../pages.ts";
 import type { InboxKind, Scope, Waiting } from "./item.ts";
-import { subjectsOf } from "./proposed.ts";
+import { subjectsOf, totalsOf } from "./proposed.ts";
 import {
   brokenChain,
   endingOverrides,
@@ -66,7 +66,8 @@ export const QUESTIONS = {
     kinds: ["market.proposed", "proposal"],
     async ask({ api }, { tenant, now }) {
       const proposals = await pendingProposals(api);
-      return waitingProposals(tenant, proposals, now, await subjectsOf(proposals, api));
+      const [subjects, totals] = await Promise.all([subjectsOf(proposals, api), totalsOf(proposals, api)]);
+      return waitingProposals(tenant, proposals, now, { ...subjects, totals });
     },
   },
   identityChecks: { kinds: ["kyc"], ask: ({ api }, { tenant, now }) => undecidedChecks(tenant, api, now) },

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Api, WireInput } from "../../contract/operations.ts";
+import type { Api } from "../../contract/operations.ts";
 import type { OperationScope } from "../../domain/access/scopes.ts";
 import { isPassing } from "../api.ts";
 import { type Desk, useDesk } from "../desk.ts";
@@ -8,12 +8,13 @@ import { useLive } from "../live/use-live.ts";
 import { Refused } from "../refused.ts";
 import { mayUse } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
+import { type About, entryAbout, Newest } from "./entries.tsx";
 import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
-import { EntryLink } from "./links.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
 import { Sentence } from "./time.tsx";
 import { useChanged } from "./use-changed.ts";
+import { usePaused } from "./use-paused.ts";
 
 /** A change that a person confirms after seeing what it would do. */
 export interface ActionOf<Shown> {
@@ -24,8 +25,12 @@ export interface ActionOf<Shown> {
   scope: OperationScope;
   /** What the person chooses beside the reason. */
   fields?: readonly Field[];
+  /** What a person must know before filling in anything. */
+  before?: ComponentChildren;
   /** Reads what would happen, once every field is given. */
   preview?(api: Api, values: Values): Promise<Shown>;
+  /** Whether the tag of what the preview read is the condition of the change, as of the policy's. */
+  isTagged?: true;
   /** Says what happens. @param shown undefined until the preview is read */
   explain(shown: Shown | undefined, values: Values): ComponentChildren;
   /**
@@ -40,7 +45,7 @@ export interface ActionOf<Shown> {
   /** Why it is not possible now, such as "The market is settled". */
   unfit?: string | undefined;
   /** Finds the entries about the thing, so that an open dialog can say who changed it. */
-  about?: Pick<WireInput<"listAudit">, "marketId" | "userId" | "q">;
+  about?: About;
 }
 
 /** The button of an action, disabled with the reason where it is not allowed, and its dialog. */
@@ -159,7 +164,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq, result });
+      tell({ text: of.done(result), seq: await entryAbout(result, seq, api), result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.
@@ -190,6 +195,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           if (event.ctrlKey || event.metaKey) event.currentTarget.requestSubmit();
         }}
       >
+        {of.before}
         <Fields
           of={fields}
           values={values}
@@ -253,19 +259,6 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   );
 }
 
-/** Who changed it last. */
-function Newest({ about }: { about: NonNullable<ActionOf<unknown>["about"]> }) {
-  const { value } = useLive((api) => api.listAudit({ ...about, limit: 1 }), JSON.stringify(about));
-  const entry = value?.entries[0];
-  if (!entry) return null;
-  return (
-    <>
-      {" "}
-      Last changed by <bdi>{entry.actor}</bdi>: {entry.type}, <EntryLink seq={entry.seq} />.
-    </>
-  );
-}
-
 interface Preview<Shown> {
   /** Differs for other values, and each time it is renewed. */
   key: string;
@@ -278,25 +271,32 @@ interface Preview<Shown> {
   renew(): void;
 }
 
-/** What the action would do with the given values, read again after each change of the tenant. */
+/**
+ * What the action would do with the given values, read once they stay, and again after each change of the tenant. What
+ * was read for other values counts for nothing.
+ */
 function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGiven: boolean): Preview<Shown> {
   const [turn, setTurn] = useState(0);
-  const { preview } = of;
-  const key = preview && isGiven ? `${turn} ${JSON.stringify(values)}` : "";
-  const { value, refused, isStale } = useLive(async (_, asked) => {
+  const { preview, fields = [], isTagged } = of;
+  const asked = fields.filter(({ isWords }) => !isWords).map(({ name }) => [name, values[name]] as const);
+  const given = preview && isGiven ? JSON.stringify(Object.fromEntries(asked)) : "";
+  const paused = usePaused(given);
+  const key = paused && `${turn} ${paused}`;
+  const { value, refused, isStale } = useLive(async (_, options) => {
     let tag: string | null = null;
     const onHeaders = (headers: Headers): void => {
-      tag = headers.get("etag") ?? tag;
+      if (isTagged) tag = headers.get("etag") ?? tag;
     };
-    const api = desk.apiFor({ ...asked, onHeaders });
-    return { shown: key === "" ? undefined : await preview?.(api, values), tag };
+    const api = desk.apiFor({ ...options, onHeaders });
+    return { shown: key === "" ? undefined : await preview?.(api, JSON.parse(paused)), tag };
   }, key);
-  const failure = value && isPassing(refused) ? undefined : refused?.message;
+  const isOther = given !== paused;
+  const failure = isOther || (value && isPassing(refused)) ? undefined : refused?.message;
   return {
     key,
-    shown: failure === undefined ? value?.shown : undefined,
+    shown: isOther || failure !== undefined ? undefined : value?.shown,
     tag: value?.tag,
-    isReading: key !== "" && value === undefined && refused === undefined,
+    isReading: isOther || (key !== "" && value === undefined && refused === undefined),
     isStale,
     failure,
     renew: () => setTurn((before) => before + 1),

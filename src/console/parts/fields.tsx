@@ -6,6 +6,8 @@ export interface Field {
   /** Of a choice: the value, and its words. */
   options?: readonly (readonly [value: string, text: string])[];
   isOptional?: boolean;
+  /** Words for the record alone: they change nothing of what would happen. */
+  isWords?: true;
   /** Shown under the field. */
   hint?: string;
   /** Shown only with these values of other fields. */

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { addressOf, go } from "../router.ts";
-
-const PAUSE_MS = 250;
+import { usePaused } from "./use-paused.ts";
 
 /**
  * The search of a list, or a filter by typed text; what is typed goes into the address as `name`, and the list's cursor goes.
@@ -28,15 +27,13 @@ export function Search({
     told.current = stated;
     setText(stated);
   }, [stated]);
+  const paused = usePaused(text);
   useEffect(() => {
-    if (text === told.current) return;
-    const timer = setTimeout(() => {
-      told.current = text;
-      const others = Object.fromEntries(query);
-      go(addressOf(path, { ...others, [cursor]: undefined, [name]: text }), { replace: true });
-    }, PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, path, name, cursor, query.toString()]);
+    if (paused !== text || text === told.current) return;
+    told.current = text;
+    const others = Object.fromEntries(query);
+    go(addressOf(path, { ...others, [cursor]: undefined, [name]: text }), { replace: true });
+  }, [paused, text]);
   return (
     <input
       type="search"

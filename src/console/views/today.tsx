@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/item.ts";
 import { type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
@@ -19,6 +20,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
+import { Held } from "./oracle/held.tsx";
 import { Decisions } from "./proposals/decisions.tsx";
 import type { Proposal } from "./proposals/proposed.tsx";
 
@@ -93,6 +95,7 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
                 <a href={placeOf(each, proposals)} dir="ltr">
                   <Sentence of={title} />
                 </a>
+                {each.kind === "market.held" && <Evidence id={each.id} />}
               </>
             ),
           },
@@ -120,6 +123,17 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
         ]}
       />
     </>
+  );
+}
+
+/** Why a market is held, read when a person asks. */
+function Evidence({ id }: { id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Why, and the last prices</summary>
+      {isOpen && <Held id={id} />}
+    </details>
   );
 }
 

@@ -30,14 +30,17 @@ export function paidTo(holding: Holding, outcome: Outcome): bigint {
   return escrowMicro + feesMicro;
 }
 
-/** The sums of a market's end, in micro-dollars. */
-export interface EndSums {
+/** What a market's positions are paid in all, in micro-dollars. */
+export interface Payments {
   /** Positions that are paid more than 0. */
   payouts: number;
-  /** What they are paid in all. */
   paidMicro: bigint;
   /** The part of it that comes from the house's fees. */
   feesMicro: bigint;
+}
+
+/** The sums of a market's end, in micro-dollars. */
+export interface EndSums extends Payments {
   /** What the escrow held before. */
   escrowMicro: bigint;
   /** What goes to the treasury; negative for what it adds in a void. */
@@ -58,15 +61,16 @@ export function endSums(house: HouseShares, holdings: Iterable<Holding>, outcome
     feesMicro += payout.feesMicro;
   }
   const escrowMicro = house.yesMicro + house.houseYesMicro + heldYesMicro;
-  const treasuryMicro = escrowMicro - (paidMicro - feesMicro);
-  return {
-    payouts,
-    paidMicro,
-    feesMicro,
-    escrowMicro,
-    treasuryMicro,
-    houseResultMicro: treasuryMicro - house.fundMicro,
-  };
+  return endOf({ payouts, paidMicro, feesMicro }, { escrowMicro, fundMicro: house.fundMicro });
+}
+
+/** The sums of an end that makes these payments out of an escrow. */
+export function endOf(
+  payments: Payments,
+  { escrowMicro, fundMicro }: Pick<EndSums, "escrowMicro"> & Pick<Opening, "fundMicro">,
+): EndSums {
+  const treasuryMicro = escrowMicro - (payments.paidMicro - payments.feesMicro);
+  return { ...payments, escrowMicro, treasuryMicro, houseResultMicro: treasuryMicro - fundMicro };
 }
 
 /** A sum as what one side gives and the other gets: at most one of both is above 0. */

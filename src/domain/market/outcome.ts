@@ -30,6 +30,11 @@ export function outcomeIn(text: string): Outcome | undefined {
   return yesPpm > 0 ? fractionOf(yesPpm) : undefined;
 }
 
+/** The inverse for answers. */
+export function outcomeFlag(shape: OutcomeShape<number>): string {
+  return typeof shape === "string" ? shape : `yes=${shape.yes}`;
+}
+
 /** The outcome of an answer or an audit entry as one text. */
 export function outcomeOf<Shape extends OutcomeShape<number | string>>(
   shape: Shape,

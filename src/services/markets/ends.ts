@@ -1,16 +1,17 @@
 import type { Input, Result } from "../../contract/operations.ts";
+import { escrowOf } from "../../domain/accounts.ts";
 import { Fault } from "../../domain/fault.ts";
-import { changeByUser, fromAndTo } from "../../domain/market/ends.ts";
+import { endOf, fromAndTo } from "../../domain/market/ends.ts";
 import { pricesOf, statusAt } from "../../domain/market/market.ts";
-import type { Outcome } from "../../domain/market/outcome.ts";
 import { rulesOf } from "../../domain/policy/approvals.ts";
-import { need, requireTenant, TENANT } from "../../engine/command.ts";
+import { marketNeeds, need, requireMarket, requireTenant, TENANT } from "../../engine/command.ts";
 import type { Agreed, Command } from "../../engine/commands.ts";
 import type { Reader } from "../../engine/draft.ts";
 import { correctableUntil, requireCorrectable } from "../../engine/ends/correction.ts";
-import { correctionOf, type Ending, sumsOf } from "../../engine/ends/ending.ts";
+import { correctionOf } from "../../engine/ends/ending.ts";
 import { refundNeeds, requireKnown, termsOfMarket } from "../../engine/ends/settlement.ts";
-import type { Need } from "../../engine/rows.ts";
+import { sumHolderFees } from "../../ledger/load.ts";
+import { sumPayments } from "../../queries/markets/payments.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Caller, Handlers } from "../invoke.ts";
 import { prepared, submitGoverned } from "../proposals/governed.ts";
@@ -99,15 +100,20 @@ function treasuryView({ treasuryMicro }: { treasuryMicro: bigint }) {
   return { fromTreasuryUsd: fromTreasuryMicro, toTreasuryUsd: toTreasuryMicro };
 }
 
-/** Computed as the settlement computes it, from the positions and never from trades. */
+/** From the positions, as the settlement pays each of them; only what a void gives back of fees is in the trades. */
 async function previewSettlement(
   context: ServiceContext,
   { id, outcome }: Input<"previewSettlement">,
 ): Promise<Result<"previewSettlement">> {
-  const { ending, state, now } = await loadEnding(context, id);
-  const { market, marketState } = ending;
+  const needs = [...marketNeeds(id), need("account", escrowOf(id)), TENANT];
+  const { state, now, more } = await readState(context, needs, (sql) =>
+    Promise.all([sumPayments(sql, id, outcome), outcome === "void" ? sumHolderFees(sql, id) : 0n]),
+  );
+  const { market, marketState } = requireMarket(state, id);
   if (marketState.status === "settled") throw new Fault("MARKET_SETTLED", "Market is already settled");
-  const sums = sumsOf(ending, outcome);
+  const [{ largest, costMicro, ...payments }, feesMicro] = more;
+  const { balanceMicro: escrowMicro = 0n } = state.get("account", escrowOf(id)) ?? {};
+  const sums = endOf({ ...payments, feesMicro }, { escrowMicro, fundMicro: market.fundMicro });
   const { question, closeAt, resolutionRef } = market;
   return {
     marketId: id,
@@ -120,11 +126,12 @@ async function previewSettlement(
     payouts: sums.payouts,
     escrowUsd: sums.escrowMicro,
     totalUsd: sums.paidMicro,
+    costUsd: costMicro,
     fromFeesUsd: sums.feesMicro,
     ...treasuryView(sums),
     houseResultUsd: sums.houseResultMicro,
     terms: termsShown(state, id),
-    largest: largestPayout(ending, outcome),
+    largest: largest && { userId: largest.traderId, amountUsd: BigInt(largest.paid) },
   };
 }
 
@@ -134,20 +141,14 @@ function termsShown(state: Reader, marketId: string): Result<"previewSettlement"
   return { ...termsOfMarket(rules, { marketId }, state), correctionHours: rules.resolution.correctionHours };
 }
 
-/** The user who is paid most, both sides together, the first by id among equals; null if no user is paid. */
-function largestPayout({ holders }: Ending, outcome: Outcome): Result<"previewSettlement">["largest"] {
-  let largest: Result<"previewSettlement">["largest"] = null;
-  for (const [userId, amountUsd] of changeByUser(holders, undefined, outcome))
-    if (amountUsd > (largest?.amountUsd ?? 0n)) largest = { userId, amountUsd };
-  return largest;
-}
-
 /** Computed as the correction computes it. */
 async function previewCorrection(
   context: ServiceContext,
   { id, outcome: to }: Input<"previewCorrection">,
 ): Promise<Result<"previewCorrection">> {
-  const { ending, state, now } = await loadEnding(context, id, [need("holderDebts", id)]);
+  const needs = [...refundNeeds(id), TENANT, need("holderDebts", id)];
+  const { state, now } = await readState(context, needs);
+  const ending = requireKnown(state, id);
   const terms = termsShown(state, id);
   const { correctionHours } = terms;
   const from = requireCorrectable(ending.marketState, { to, correctionHours }, now);
@@ -155,17 +156,4 @@ async function previewCorrection(
   const sums = correctionOf(ending, { from, to }, balanceOf);
   const until = correctableUntil(ending.marketState.settledAt ?? now, correctionHours);
   return { marketId: id, from, to, ...correctionSums(sums), terms, until };
-}
-
-/**
- * The rows that an end of the market would read.
- * @throws Fault MARKET_NOT_FOUND
- */
-async function loadEnding(
-  context: ServiceContext,
-  id: string,
-  more: Need[] = [],
-): Promise<{ ending: Ending; state: Reader; now: number }> {
-  const read = await readState(context, [...refundNeeds(id), TENANT, ...more]);
-  return { ending: requireKnown(read.state, id), ...read };
 }

@@ -34,8 +34,8 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
     thing: field,
     scope: "config",
     fields: [isFlag ? CHOICE : { ...NUMBER, hint: row.help }],
+    isTagged: true,
     preview: async (api, values) => {
-      // Its tag is the condition of the change.
       const policy = await api.getPolicy({});
       const config = await api.getConfig({});
       const patch = patchOf(values);

@@ -1,4 +1,5 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { roundPrice } from "../../../domain/money.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
 import { counted } from "../../../domain/text.ts";
@@ -10,6 +11,7 @@ import { TraderLink } from "../../parts/links.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
+import { Held } from "../oracle/held.tsx";
 import { Proposes } from "../proposals/proposes.tsx";
 import type { Market } from "./words.tsx";
 
@@ -17,6 +19,10 @@ type Preview = WireResult<"previewSettlement">;
 type Correction = WireResult<"previewCorrection">;
 
 const SPLIT = "fraction";
+const EVIDENCE: Field = {
+  ...{ name: "evidence", label: "Evidence", kind: "text", isOptional: true, isWords: true },
+  hint: "What the decision rests on, such as a link and a quotation.",
+};
 
 /** The choice of an outcome, and what a Yes share is paid between the sides. */
 function outcomeFields(label: string, ...more: (readonly [string, string])[]): Field[] {
@@ -34,6 +40,7 @@ function outcomeFields(label: string, ...more: (readonly [string, string])[]): F
       hint: "Between 0 and 1, such as 0.4. A No share is paid the rest.",
       when: ({ outcome }) => outcome === SPLIT,
     },
+    EVIDENCE,
   ];
 }
 
@@ -42,10 +49,6 @@ function outcomeText({ outcome = "", fraction = "" }: Values): string {
   if (outcome !== SPLIT) return outcome;
   return fraction.trim() === "" ? "" : `yes=${Number(fraction)}`;
 }
-
-/** An outcome as flags state it. */
-export const outcomeFlag = (outcome: Correction["from"]): string =>
-  typeof outcome === "string" ? outcome : `yes=${outcome.yes}`;
 
 /** The outcome as requests state it. */
 function outcomeSent({ outcome, fraction }: Values): "yes" | "no" | "void" | { yes: number } {
@@ -58,15 +61,20 @@ export function settlement(tenant: string, { id, question, status }: Market): Ac
     thing: question,
     about: { marketId: id },
     scope: "settle",
+    before: <Held id={id} />,
     fields: outcomeFields("Outcome"),
     preview: (api, values) => api.previewSettlement({ id, outcome: outcomeText(values) }),
     explain: (shown) => (shown ? <End of={shown} /> : <p>Choose the outcome to see what it pays.</p>),
     run: (api, shown, values) =>
-      api.settleMarket({ marketId: id, outcome: outcomeSent(values) as Exclude<Sent, "void">, ...expected(shown) }),
+      api.settleMarket({
+        ...{ marketId: id, outcome: outcomeSent(values) as Exclude<Sent, "void"> },
+        ...{ ...expected(shown), ...evidenceOf(values) },
+      }),
     line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "settle", id, ...option("outcome", outcomeText(values))],
-        ...[...(shown && isDoubtful(shown) ? ["--early"] : []), ...expectedLine(shown), ...option("reason", reason)],
+        ...[...(shown && isDoubtful(shown) ? ["--early"] : []), ...expectedLine(shown)],
+        ...said(values, reason),
       ),
     done: (result) =>
       told(result, question, ({ outcome, payoutsProcessed }: WireResult<"settleMarket">) => {
@@ -88,6 +96,8 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
     thing: question,
     about: { marketId: id },
     scope: "settle",
+    before: <Held id={id} />,
+    fields: [EVIDENCE],
     preview: (api: Api) => api.previewSettlement({ id, outcome: "void" }),
     explain: (shown) => (
       <>
@@ -95,12 +105,12 @@ export function voiding(tenant: string, { id, question, status }: Market): Actio
         {shown && <End of={shown} />}
       </>
     ),
-    run: (api, shown, _values, reason) =>
-      api.voidMarket({ id, reason, ...expected(shown), maxTreasuryUsd: most(shown) }),
-    line: (_values, reason, shown) =>
+    run: (api, shown, values, reason) =>
+      api.voidMarket({ id, reason, ...expected(shown), ...evidenceOf(values), maxTreasuryUsd: most(shown) }),
+    line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "void", id, ...expectedLine(shown)],
-        ...[...option("max-treasury", shown && most(shown)), ...option("reason", reason)],
+        ...[...option("max-treasury", shown && most(shown)), ...said(values, reason)],
       ),
     done: (result) =>
       told(result, question, ({ payoutsProcessed, refundedUsd }: WireResult<"voidMarket">) => {
@@ -129,7 +139,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
       ),
     run: (api, shown, values, reason) =>
       api.correctMarket({
-        ...{ id, outcome: outcomeSent(values), reason },
+        ...{ id, outcome: outcomeSent(values), reason, ...evidenceOf(values) },
         ...(shown && { expectOutcome: shown.from, maxTreasuryUsd: shown.fromTreasuryUsd }),
       }),
     line: (values, reason, shown) =>
@@ -139,7 +149,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
           ...option("expect-outcome", shown && outcomeFlag(shown.from)),
           ...option("max-treasury", shown?.fromTreasuryUsd),
         ],
-        ...option("reason", reason),
+        ...said(values, reason),
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {
@@ -148,6 +158,13 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
     unfit: status === "settled" ? undefined : "The market is not settled.",
   };
 }
+
+const evidenceOf = ({ evidence = "" }: Values) => (evidence.trim() === "" ? {} : { evidence: evidence.trim() });
+
+const said = (values: Values, reason: string): string[] => [
+  ...option("evidence", evidenceOf(values).evidence),
+  ...option("reason", reason),
+];
 
 /** What was shown is part of what is sent. */
 function expected(shown: Preview | undefined) {
@@ -175,7 +192,7 @@ function End({ of: shown }: { of: Preview }) {
 }
 
 /** Without the noise of adding numbers of at most six decimals. */
-const sumOf = (...dollars: number[]): number => roundPrice(dollars.reduce((sum, each) => sum + each, 0));
+export const sumOf = (...dollars: number[]): number => roundPrice(dollars.reduce((sum, each) => sum + each, 0));
 
 /** What an end pays. */
 export function Payment({ of: shown }: { of: Preview }) {
@@ -202,16 +219,18 @@ export function Payment({ of: shown }: { of: Preview }) {
           ["From the fees", fromFeesUsd !== 0 && <Usd of={fromFeesUsd} />],
           ["From the treasury", fromTreasuryUsd !== 0 && <Usd of={fromTreasuryUsd} />],
           ["To the treasury", <Usd key="to" of={toTreasuryUsd} />],
-          [
-            "Largest payment",
-            largest && (
-              <>
-                <Usd of={largest.amountUsd} /> to <TraderLink id={largest.userId} />
-              </>
-            ),
-          ],
+          ["Largest payment", largest && <Largest of={largest} />],
         ]}
       />
+    </>
+  );
+}
+
+/** Who would be paid most, and how much. */
+export function Largest({ of: { amountUsd, userId } }: { of: NonNullable<Preview["largest"]> }) {
+  return (
+    <>
+      <Usd of={amountUsd} /> to <TraderLink id={userId} />
     </>
   );
 }

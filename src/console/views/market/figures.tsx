@@ -1,10 +1,7 @@
 import type { WireResult } from "../../../contract/operations.ts";
-import { count, outcomeWords, percent } from "../../format.ts";
+import { count, percent } from "../../format.ts";
 import { Chart } from "../../parts/chart.tsx";
 import type { Curve, Point } from "../../parts/curve.ts";
-import { TraderLink } from "../../parts/links.tsx";
-import { Table } from "../../parts/table.tsx";
-import { Usd } from "../../parts/usd.tsx";
 import { type Life, tradesIn } from "./life.ts";
 import type { Market } from "./words.tsx";
 
@@ -28,37 +25,6 @@ export function Price({
   const curves: Curve[] = [{ name: "Yes", shape: "steps", points: [...steps].toSorted(([a], [b]) => a - b) }];
   if (traded.length > 0) curves.push({ name: "Trades", shape: "dots", color: "--warn", points: [...new Map(traded)] });
   return <Chart name="Price of Yes" curves={curves} scale={{ y: percent, covers: [0, 1] }} />;
-}
-
-/** What each outcome would cost the house, as a settlement now would pay it. */
-export function Liability({ of: previews }: { of: readonly WireResult<"previewSettlement">[] }) {
-  return (
-    <>
-      <h2>Liability by outcome</h2>
-      <Table
-        name="Liability by outcome"
-        rows={previews}
-        id={({ outcome }) => outcomeWords(outcome)}
-        empty="The market has its outcome."
-        columns={[
-          { title: "Outcome", cell: ({ outcome }) => outcomeWords(outcome) },
-          { title: "Positions paid", isNumber: true, cell: ({ payouts }) => count(payouts) },
-          { title: "Total", isNumber: true, cell: ({ totalUsd }) => <Usd of={totalUsd} /> },
-          { title: "House result", isNumber: true, cell: ({ houseResultUsd }) => <Usd of={houseResultUsd} /> },
-          { title: "From the treasury", isNumber: true, cell: ({ fromTreasuryUsd }) => <Usd of={fromTreasuryUsd} /> },
-          {
-            title: "Largest payment",
-            cell: ({ largest }) =>
-              largest && (
-                <>
-                  <Usd of={largest.amountUsd} /> to <TraderLink id={largest.userId} />
-                </>
-              ),
-          },
-        ]}
-      />
-    </>
-  );
 }
 
 /** The shares on offer from the present price on, summed up to each price. */

@@ -1,26 +1,24 @@
 import { useEffect, useRef } from "preact/hooks";
+import { NONE } from "../../../client/inbox/proposed.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
-import { Facts } from "../../parts/facts.tsx";
-import { Sentence, Time } from "../../parts/time.tsx";
+import { Sentence } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
-import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
+import { Held } from "../oracle/held.tsx";
 import { Decisions } from "../proposals/decisions.tsx";
 import { type Proposal, Standing } from "../proposals/proposed.tsx";
 import { MarketActions } from "./actions.tsx";
 import { MarketFacts } from "./facts.tsx";
-import { Depth, Liability, Price } from "./figures.tsx";
+import { Depth, Price } from "./figures.tsx";
+import { type End, Liability, Paid, proposedEnd, readEnds } from "./liability.tsx";
 import { type Life, readLife } from "./life.ts";
 import { Positions } from "./positions.tsx";
 import { Timeline } from "./timeline.tsx";
 import type { Market } from "./words.tsx";
-
-export type Preview = WireResult<"previewSettlement">;
-
-type Hold = WireResult<"listHeldMarkets">[number];
 
 /** What the page shows; undefined is what the key may not read. */
 interface Shown {
@@ -28,10 +26,8 @@ interface Shown {
   history: WireResult<"getMarketHistory">;
   depth: WireResult<"getMarketDepth"> | undefined;
   proposals: readonly Proposal[];
-  /** Why the oracle left the market to a person. */
-  held: Hold | undefined;
-  /** What each outcome would pay; undefined once the market has one. */
-  previews: readonly Preview[] | undefined;
+  /** What each outcome would pay, those of proposals too; undefined once the market has one. */
+  ends: readonly End[] | undefined;
 }
 
 /** One market: its figures, its whole life, and what an operator can do about it. */
@@ -56,19 +52,23 @@ export function MarketView({ id, query }: ViewProps) {
       line={pmctl(session.tenant, "market", "show", id)}
       tools={market && <MarketActions of={market} />}
     >
-      {({ market: of, history, depth, proposals, held, previews }) => (
+      {({ market: of, history, depth, proposals, ends }) => (
         <>
-          {held && <Held of={held} />}
-          {proposals.map((proposal) => (
-            <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
-              <h2>A proposal waits</h2>
-              <Standing of={{ proposal }} />
-              <Decisions of={proposal} subjects={{ questions: new Map([[of.id, of.question]]) }} />
-            </section>
-          ))}
+          {of.status !== "settled" && <Held id={of.id} />}
+          {proposals.map((proposal) => {
+            const subjects = { ...NONE, questions: new Map([[of.id, of.question]]) };
+            const end = ends?.find(({ outcome }) => outcomeFlag(outcome) === proposedEnd(proposal));
+            return (
+              <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
+                <h2>A proposal waits</h2>
+                <Standing of={{ proposal, subjects, effect: () => end && <Paid of={end} /> }} />
+                <Decisions of={proposal} subjects={subjects} />
+              </section>
+            );
+          })}
           <MarketFacts of={of} />
           <Price history={history} life={life} of={of} />
-          {previews && <Liability of={previews} />}
+          {ends && <Liability of={ends} />}
           {depth && <Depth of={depth} />}
           <Positions id={of.id} query={query} />
           {refused && (
@@ -84,46 +84,18 @@ export function MarketView({ id, query }: ViewProps) {
   );
 }
 
-/** What the oracle could not decide, and what it saw. */
-function Held({ of: { reason, detail, resolutionRef, heldAt } }: { of: Hold }) {
-  return (
-    <section class="waiting" aria-label="Held for a person">
-      <h2>Held for a person</h2>
-      <Facts
-        of={[
-          ["Why", <bdi key="why">{reason}</bdi>],
-          [
-            "Evidence",
-            <bdi key="evidence">
-              <Sentence of={detail} />
-            </bdi>,
-          ],
-          ["Rule", <bdi key="rule">{resolutionRef}</bdi>],
-          ["Since", <Time key="since" at={heldAt} />],
-          [
-            "Sources",
-            <a key="sources" href={addressOf("/oracle")}>
-              Oracle
-            </a>,
-          ],
-        ]}
-      />
-    </section>
-  );
-}
-
 async function readMarket(api: Api, id: string): Promise<Shown> {
-  const [market, history] = await Promise.all([api.getMarket({ id }), api.getMarketHistory({ id })]);
-  const isOver = market.status === "settled";
-  const [depth, proposals, holds, previews] = await Promise.all([
-    isOver ? undefined : api.getMarketDepth({ id }),
+  const [market, history, waiting] = await Promise.all([
+    api.getMarket({ id }),
+    api.getMarketHistory({ id }),
     ifAllowed(api.listProposals({ marketId: id, status: "pending", limit: 20 })),
-    isOver ? undefined : ifAllowed(api.listHeldMarkets({ marketId: id })),
-    isOver
-      ? undefined
-      : ifAllowed(Promise.all(["yes", "no", "void"].map((outcome) => api.previewSettlement({ id, outcome })))),
   ]);
-  return { market, history, depth, proposals: proposals?.items ?? [], held: holds?.[0], previews };
+  const proposals = waiting?.items ?? [];
+  const [depth, ends] =
+    market.status === "settled"
+      ? []
+      : await Promise.all([api.getMarketDepth({ id }), ifAllowed(readEnds(api, id, proposals))]);
+  return { market, history, depth, proposals, ends };
 }
 
 /** Undefined for what the key may not read, and for what a settlement in the meantime makes pointless. */

@@ -123,7 +123,7 @@ function List({
 }
 
 /** A source with the beginning of its id, where the id is a long hexadecimal number. */
-const shortened = (source: string): string => source.replace(/\b([0-9a-f]{8})[0-9a-f]{16,}\b/g, "$1…");
+export const shortened = (source: string): string => source.replace(/\b([0-9a-f]{8})[0-9a-f]{16,}\b/g, "$1…");
 
 const secondsOf = (seconds: number | null | undefined): string => (seconds == null ? "—" : `${seconds} s`);
 

@@ -2,13 +2,14 @@ import type { ComponentChildren } from "preact";
 import { objectionsTo } from "../../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../../client/inbox/proposed.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { MarketLink, TraderLink } from "../../parts/links.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { PlannedChanges, readProposed } from "../configuration/planned.tsx";
-import { Change, outcomeFlag, Payment } from "../market/ends.tsx";
+import { Change, Payment } from "../market/ends.tsx";
 import { Money } from "../traders/actions.tsx";
 
 export type Proposal = WireResult<"getProposal">;

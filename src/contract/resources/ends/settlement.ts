@@ -141,6 +141,7 @@ export const SettlementPreview = z
     payouts: z.number().int().min(0).describe("Positions that would be paid."),
     escrowUsd: Usd.describe("What the market's escrow has for the positions and the house."),
     totalUsd: Usd.describe("The total of these payments. A settlement takes no fee from them."),
+    costUsd: Usd.describe("What the open positions cost, fees included: the total of a void, whatever the outcome."),
     fromFeesUsd,
     ...treasury,
     houseResultUsd: Usd.describe(

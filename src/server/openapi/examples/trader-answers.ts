@@ -158,6 +158,7 @@ export const TRADER_ANSWERS: OutputExamples = {
     payouts: 1,
     escrowUsd: story.ESCROW,
     totalUsd: SHARES,
+    costUsd: FILL.amount,
     fromFeesUsd: 0,
     fromTreasuryUsd: 0,
     toTreasuryUsd: story.RETURNED_IF_YES,
