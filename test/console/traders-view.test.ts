@@ -140,3 +140,13 @@ test("without the scopes the buttons are disabled and name what is missing", asy
   }
   await close();
 });
+
+test("a user whose id no address can end with is found in the list", async () => {
+  await tenant.deposit("..", 7);
+  const { page, close } = await openConsole(tenant, { path: "/traders" });
+  await page.getByRole("link", { name: "..", exact: true }).click();
+  await page.getByRole("link", { name: "usr_ann" }).waitFor({ state: "detached" });
+  expect(new URL(page.url()).search).toBe("?q=..");
+  expect(await rowOf(page, "..").textContent()).toContain("$7.00");
+  await close();
+});
