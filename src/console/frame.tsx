@@ -36,7 +36,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
     main.current?.querySelector("h1")?.focus({ preventScroll: true });
   });
   const links = useRef<HTMLUListElement>(null);
-  // In a narrow window the links stand in a row that scrolls.
+  // In a narrow window the links are a row that scrolls.
   useEffect(() => {
     const { current: list } = links;
     const here = list?.querySelector<HTMLElement>("[aria-current]");

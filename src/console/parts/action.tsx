@@ -144,7 +144,6 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   const steady = useRef(preview);
   if (!isSending && !mayBeMade) steady.current = preview;
   const { key, shown, tag, isReading, isStale, failure } = steady.current;
-  const { renew } = preview;
   const explained = useRef<HTMLDivElement>(null);
   const changed = useChanged(explained, shown === undefined ? "" : key);
   const over = isSending ? undefined : (of.unfit ?? (isGone ? "It is no longer listed: it was decided." : undefined));
@@ -171,7 +170,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       setTimeout(letGo);
     } catch (error) {
       const code = error instanceof Refused ? error.code : "";
-      if (OUTDATED.includes(code)) renew();
+      if (OUTDATED.includes(code)) preview.renew();
       const text = error instanceof Error ? error.message : "Unexpected failure";
       setMayBeMade(code === "UNREACHABLE");
       if (isClosed.current) tell({ text: `Not done: ${text}.` });
@@ -211,11 +210,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
           aria-busy={isReading}
           data-stale={isStale ? "true" : undefined}
         >
-          {failure !== undefined && (
-            <p class="problem">
-              <Sentence of={failure} />
-            </p>
-          )}
+          {failure !== undefined && <p class="problem">{failure}</p>}
           {failure === undefined && (!over || mayBeMade) && of.explain(shown, values)}
         </div>
         <label class="field">
@@ -267,7 +262,7 @@ interface Preview<Shown> {
   tag: string | null | undefined;
   isReading: boolean;
   isStale: boolean;
-  failure: string | undefined;
+  failure: ComponentChildren;
   renew(): void;
 }
 
@@ -298,7 +293,7 @@ function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGi
     tag: value?.tag,
     isReading: isOther || (key !== "" && value === undefined && refused === undefined),
     isStale,
-    failure,
+    failure: failure && <Sentence of={failure} />,
     renew: () => setTurn((before) => before + 1),
   };
 }
