@@ -158,15 +158,15 @@ export async function buildAssets(root) {
     }),
   );
   const digest = createHash("sha384").update(loader).digest("hex");
-  write("embed.js", loader);
-  write(`parts/embed-${digest.slice(0, 16)}.js`, loader);
+  const loaderName = `embed-${digest.slice(0, 16)}.js`;
+  write(`parts/${loaderName}`, loader);
   const kept = path("templates/loaders");
   if (existsSync(kept)) for (const name of readdirSync(kept)) copyFileSync(join(kept, name), join(parts, name));
 
   const stream = await bundleParts(path("src/embed/stream/shared-hub.ts"), parts, { entryNames: "stream-[hash]" });
   const define = { STREAM_PART: JSON.stringify(`/assets/${stream}`) };
   const frame = await bundleParts(path("src/embed/frame.tsx"), parts, { define });
-  write("entries.json", JSON.stringify({ frame, stream }));
+  write("entries.json", JSON.stringify({ loader: loaderName, frame, stream }));
 
   // The console draws curves with the library in the widget's part, so that the package has it once.
   const plot = readdirSync(parts).find((name) => name.startsWith("plot-"));

@@ -1,10 +1,9 @@
 // Keeps the loader of a release: pages name it by its hash for a year and longer. Run with each tag, and commit the file.
-import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 
 const root = new URL("../", import.meta.url);
-const loader = readFileSync(new URL("dist/assets/embed.js", root));
-const file = `templates/loaders/embed-${createHash("sha384").update(loader).digest("hex").slice(0, 16)}.js`;
+const { loader } = JSON.parse(readFileSync(new URL("dist/assets/entries.json", root), "utf8"));
+const file = `templates/loaders/${loader}`;
 mkdirSync(new URL("templates/loaders/", root), { recursive: true });
-writeFileSync(new URL(file, root), loader);
+copyFileSync(new URL(`dist/assets/parts/${loader}`, root), new URL(file, root));
 console.log(file);

@@ -39,18 +39,17 @@ export interface Assets {
 /** Reads the bundles. @throws Error before the first build */
 export function readAssets(): Assets {
   const read = (name: string): string => readFileSync(join(PLACE, name), "utf8");
-  const loader = read("embed.js");
-  const digest = createHash("sha384").update(loader).digest();
-  const { frame } = JSON.parse(read("entries.json")) as { frame: string };
+  const entries = JSON.parse(read("entries.json")) as { loader: string; frame: string };
+  const loader = read(join("parts", entries.loader));
   return {
     loader,
-    framePath: `/assets/${frame}`,
+    framePath: `/assets/${entries.frame}`,
     documentStyle: read("document.css"),
     refusal: read("refusal.js"),
     playgroundScript: read("playground.js"),
     playgroundStyle: read("playground.css"),
-    hashedPath: `/assets/embed-${digest.toString("hex").slice(0, 16)}.js`,
-    integrity: `sha384-${digest.toString("base64")}`,
+    hashedPath: `/assets/${entries.loader}`,
+    integrity: `sha384-${createHash("sha384").update(loader).digest("base64")}`,
     parts: new Map(readdirSync(PARTS).map((name) => [`/assets/${name}`, read(join("parts", name))])),
   };
 }
