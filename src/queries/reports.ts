@@ -54,17 +54,13 @@ export type CategoryRow = ReturnType<typeof toCategory>;
 /** Volume, fees less what voids gave back, and market-making result by category, from the hours and ends of the period. */
 export async function listCategoryResults(sql: ReadSql, startMs: number): Promise<CategoryRow[]> {
   const rows = await sql`
-    with
-    traded as (
-      select market_id, sum(volume_micro) as volume, sum(fee_micro) as fees
+    with results as (
+      -- Straight into the few categories: sums of each market first would be many.
+      select m.category, sum(h.volume_micro) as volume, sum(h.fee_micro) as fees, 0 as spread, 0 as settled
         from ${marketHours(sql)} h
-       where hour >= ${startMs}
-       group by market_id
-    ),
-    results as (
-      select m.category, t.volume, t.fees, 0 as spread, 0 as settled
-        from traded t
-        join market m on m.id = t.market_id
+        join market m on m.id = h.market_id
+       where h.hour >= ${startMs}
+       group by m.category
        union all
       select category, 0, fees, spread, 1 from ${marketEnds(sql, startMs)} ended
     )
