@@ -6,6 +6,7 @@ import { type Desk, DeskContext, type Notice } from "./desk.ts";
 import { keepFocus } from "./keep-focus.ts";
 import { Keys } from "./keyboard/keys.tsx";
 import { Changes } from "./live/changes.ts";
+import { Sentence } from "./parts/time.tsx";
 import { addressOf, followLinks, usePlace } from "./router.ts";
 import { type Session, signOut } from "./session.ts";
 import { NotFound } from "./views/not-found.tsx";
@@ -34,6 +35,13 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
     setNotice(undefined);
     main.current?.querySelector("h1")?.focus({ preventScroll: true });
   });
+  const links = useRef<HTMLUListElement>(null);
+  // In a narrow window the links are a row that scrolls.
+  useEffect(() => {
+    const { current: list } = links;
+    const here = list?.querySelector<HTMLElement>("[aria-current]");
+    if (list && here) list.scrollLeft = here.offsetLeft - (list.clientWidth - here.offsetWidth) / 2;
+  }, [found?.entry.name]);
   const View = found?.view;
   return (
     <DeskContext.Provider value={desk}>
@@ -49,7 +57,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
         </button>
       </header>
       <nav aria-label="Views">
-        <ul>
+        <ul ref={links}>
           {VIEWS.map(({ name, path: to }) => (
             <li key={name}>
               <a href={addressOf(to)} aria-current={found?.entry.name === name ? "page" : undefined}>
@@ -63,7 +71,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
         <p role="status" class="notice">
           {notice && (
             <>
-              {notice.text}{" "}
+              <Sentence of={notice.text} />{" "}
               {isPendingProposal(Object(notice.result)) && (
                 <>
                   See <a href={addressOf("/")}>what waits</a>.{" "}

@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { pauseAfter } from "../../src/console/live/pause.ts";
@@ -22,6 +23,39 @@ const operator = () => localApi(tenant.services.handlers, { actor: "admin:ops" }
 beforeAll(async () => {
   await tenant.deposit("usr_1", 500);
   for (const id of ["mkt_1", "mkt_2"]) await openHeld(tenant, id, `Will ${id} <b>open</b>?`, "usr_1");
+});
+
+/** What sticks out of the place it scrolls in, by the place's name. */
+const outsideTheirPlace = (page: Page) =>
+  page.evaluate<string[]>(
+    "[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.ariaLabel)",
+  );
+
+/** The roles and names that the browser tells a screen reader about the tables of a page. */
+async function cellsInTree(page: Page): Promise<string[]> {
+  const browser = await page.context().newCDPSession(page);
+  const { nodes } = await browser.send("Accessibility.getFullAXTree");
+  return nodes
+    .map(({ role, name }) => `${role?.value} ${name?.value}`)
+    .filter((told) => /^(table|row|columnheader|cell) /.test(told));
+}
+
+test("in a narrow window rows are blocks of named values, and the link of the present view is in sight", async () => {
+  const { page, close } = await openConsole(tenant, { path: "/markets", viewport: { width: 320, height: 700 } });
+  await rowOf(page, "mkt_1").waitFor();
+  expect(await outsideTheirPlace(page)).toEqual([]);
+  const label = 'getComputedStyle(document.querySelector("[data-id=mkt_1] td:nth-child(5)"), "::before").content';
+  expect(await page.evaluate(label)).toContain("Volume in 24 h");
+  for (const name of ["System", "Today"]) {
+    await page.getByRole("link", { name, exact: true }).click();
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    const link = await page.locator("nav [aria-current=page]").boundingBox();
+    expect(link?.x).toBeGreaterThanOrEqual(0);
+    expect((link?.x ?? 0) + (link?.width ?? 320)).toBeLessThanOrEqual(320);
+  }
+  await page.setViewportSize({ width: 2560, height: 1200 });
+  expect(await page.evaluate("document.querySelector('main').getBoundingClientRect().right")).toBe(2560);
+  await close();
 });
 
 test("a report that takes a second is repeated after twenty, however much is traded", () => {
@@ -98,8 +132,8 @@ test("Overview compares the period in the address with the one before, draws eac
     expect(await rowOf(page, name).locator("data").first().getAttribute("value")).toBe(String(value));
   expect(await rowOf(page, "Active traders").locator("td").nth(1).textContent()).toBe("1");
   expect(await rowOf(page, "Volume").textContent()).toContain("new");
-  for (const name of ["Volume, fees and house result", "Active traders", "Exposure"]) {
-    await page.getByText(`${name} as a table`).click();
+  for (const name of ["Volume", "Fees", "House result", "Active traders", "Exposure"]) {
+    await page.getByText(`${name} as a table`, { exact: true }).click();
     const values = page.getByRole("table", { name, exact: true }).locator("tbody tr");
     await expect.poll(() => values.count()).toBe(7);
   }
@@ -120,8 +154,16 @@ test("Overview compares the period in the address with the one before, draws eac
   await page.emulateMedia({ media: "screen" });
   await page.setViewportSize({ width: 320, height: 700 });
   expect((await page.getByRole("navigation", { name: "Views" }).boundingBox())?.height).toBeLessThan(70);
+  expect(await outsideTheirPlace(page)).toEqual([]);
   expect(await accessibilityProblems(page)).toEqual([]);
+  const narrow = await cellsInTree(page);
   await page.setViewportSize({ width: 1280, height: 720 });
+  expect(narrow).toContain("columnheader In the period before");
+  expect(narrow).toEqual(await cellsInTree(page));
+  await page.goto(`${tenant.server.opsUrl}/console/overview`);
+  const every = page.getByRole("table", { name: "Days" }).locator("tbody tr");
+  await page.getByRole("button", { name: "Show 16 of 16 more" }).click();
+  await expect.poll(() => every.count()).toBe(30);
   await page.getByRole("combobox", { name: "Period" }).selectOption("1");
   await expect.poll(() => new URL(page.url()).search).toBe("?days=1");
   const listed = page.getByRole("table", { name: "Days" }).locator("tbody tr");

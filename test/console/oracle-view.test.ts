@@ -2,13 +2,15 @@ import { expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { auditKey } from "../../src/domain/audit/seal.ts";
 import { recordTicks } from "../../src/ledger/unchained/oracle-ticks.ts";
+import { oracleSetup } from "../../src/services/oracle/feeds.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { AUDIT_SECRET } from "../server/support/harness.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { act, openConsole, troubles } from "./support/console-page.ts";
+import { act, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
-const tenant = tenantOfTests({ console: CONSOLE });
+const own = { desk: { steel: { sources: [{ use: "desk", id: "steel" }] } } };
+const tenant = tenantOfTests({ console: CONSOLE, oracle: oracleSetup(own, ["desk"]) });
 
 test("Oracle draws the samples of a feed as curves, also as a table, with each source's distance from the middle", async () => {
   const tick = (source: string, symbol: string, observedAt: number, price: string) => ({
@@ -27,7 +29,8 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
     ),
   );
   const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
-  await page.getByRole("table", { name: "Feeds" }).getByRole("link", { name: "pm:btc" }).click();
+  await page.getByText(/^41 built-in feeds/).click();
+  await page.getByRole("table", { name: "Built-in feeds" }).getByRole("link", { name: "pm:btc" }).click();
   const sources = page.getByRole("table", { name: "Sources" });
   const cellsOf = (id: string) => sources.locator(`[data-id="${id}"] td`).allTextContents();
   await sources.waitFor();
@@ -41,6 +44,35 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
   await page.getByRole("region", { name: "Samples of pm:eth" }).getByText("No price is stored").waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("the tenant's own feeds and those in use come first, and what closes next tells its rule and its feed", async () => {
+  const terms = { question: "Will ether rise?", category: "crypto", kind: "lmsr", p0: 0.5 } as const;
+  const closeAt = new Date(Date.now() + 3_600_000).toISOString();
+  const operator = localApi(tenant.services.handlers, { actor: "admin:ops" });
+  const { id } = await operator.createMarket({ ...terms, closeAt, resolutionRef: "pm:eth > 5000" });
+  const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
+  const closing = page.getByRole("table", { name: "Next closings" }).locator(`[data-id="${id}"]`);
+  await closing.getByText("pm:eth > 5000").waitFor();
+  expect(await closing.getByRole("link", { name: "pm:eth" }).getAttribute("href")).toBe(
+    "/console/oracle?feed=pm%3Aeth",
+  );
+  const feeds = page.getByRole("table", { name: "Feeds", exact: true }).locator("tbody tr");
+  const listed = () => feeds.evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
+  expect(await listed()).toEqual(["pm:eth", "desk:steel"]);
+  expect(await rowOf(page, "desk:steel").textContent()).toContain("in the tenant file");
+  const asked: unknown[] = [];
+  await page.route("**/v1/oracle/check", (route) => {
+    asked.push(route.request().postDataJSON());
+    return route.fulfill({ json: [] });
+  });
+  await page.getByRole("button", { name: "Check now" }).click();
+  await expect.poll(() => asked).toEqual([{ feeds: ["pm:eth", "desk:steel"] }]);
+  await page.getByText("40 built-in feeds that no open market names").click();
+  await rowOf(page, "pm:xau").waitFor();
+  expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

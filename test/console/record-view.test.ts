@@ -10,7 +10,7 @@ import { HOSTILE_REASON, openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { accessibilityProblems } from "../support/browser.ts";
-import { openConsole, rowOf, troubles } from "./support/console-page.ts";
+import { focusedTag, openConsole, rowOf, troubles } from "./support/console-page.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "pmctl-record-"));
 afterAll(() => rm(directory, { recursive: true }));
@@ -46,6 +46,7 @@ test("the log is filtered in the address, shows new entries by itself, and leads
   await page.keyboard.press("g");
   await page.keyboard.press("a");
   await page.getByRole("heading", { level: 1, name: "Record" }).waitFor();
+  await expect.poll(() => focusedTag(page)).toBe("H1");
   await page.keyboard.press("/");
   await page.keyboard.type("nothing is like this");
   await page.getByText("No entry is like this").waitFor();
@@ -62,6 +63,24 @@ test("new entries above do not push what a person reads, who scrolled down", asy
   await tenant.deposit("usr_1", 1);
   await expect.poll(() => newest?.evaluate((row) => row.previousElementSibling !== null)).toBe(true);
   await expect.poll(placeOf).toBe(place);
+  await close();
+});
+
+test("a time within a sentence is in the operator's zone, with UTC on hover; what is no time stays as it is written", async () => {
+  const until = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 86_400_000);
+  const noTimes = "not 2026-13-45T99:99Z, nor 2026-02-30 10:00Z";
+  await operator().freezeConfig({ until: until.toISOString(), reason: noTimes });
+  const { seq = 0 } = (await operator().listAudit({ type: "config.frozen" })).entries[0] ?? {};
+  await operator().unfreezeConfig({});
+  const { page, close } = await openConsole(tenant, { path: "/record?type=config.frozen" });
+  const zone = { dateStyle: "medium", timeStyle: "short", timeZone: "Europe/Zurich" } as const;
+  const sentence = `admin:ops froze the configuration until ${until.toLocaleString("en-US", zone)}: "${noTimes}"`;
+  const told = rowOf(page, String(seq)).locator("bdi").first();
+  expect(await told.textContent()).toBe(sentence);
+  expect(await told.locator("time").getAttribute("datetime")).toBe(until.toISOString());
+  expect(await told.locator("time").getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:00 UTC$/);
+  await page.goto(`${tenant.server.opsUrl}/console/record/${seq}`);
+  await page.getByRole("main").locator("p:not([role]) > time").waitFor();
   await close();
 });
 

@@ -1,6 +1,7 @@
 import { Between } from "./match.ts";
 import { isReason, judgeCorrection, judgeEnd } from "./model-ends.ts";
 import { judgeCredit, judgeDecision } from "./model-funding.ts";
+import { judgeKeyCreation, judgePolicy, judgeRotation } from "./model-policy.ts";
 import { namedOf, type Proposal, proposalView, rejecting } from "./model-proposals.ts";
 import {
   type ExpectedEntry,
@@ -18,12 +19,14 @@ import {
 const WORK: Record<string, Rule> = {
   ...{ settleMarket: judgeEnd, voidMarket: judgeEnd, correctMarket: judgeCorrection },
   ...{ approveWithdrawal: judgeDecision, creditWallet: judgeCredit },
+  ...{ updatePolicy: judgePolicy, createKey: judgeKeyCreation, rotateKey: judgeRotation },
 };
 
-interface Decider {
-  actor: string;
-  during: Moment;
-}
+type Decider = Pick<Request, "actor" | "during" | "idempotencyKey">;
+
+/** What stays of a result: the value of a key is shown once. */
+export const withoutValue = (result: unknown) =>
+  typeof result === "object" && result !== null && "key" in result ? { ...result, key: null } : result;
 
 /** The sweep's actor. */
 export const SWEEPER = "oracle";
@@ -46,16 +49,16 @@ function timesOf({ finalAt }: Proposal, { from, to }: Moment) {
 }
 
 /** The proposal's own work, and then its end. */
-function executing(state: State, proposal: Proposal, { actor, during }: Decider): Outcome[] {
+function executing(state: State, proposal: Proposal, { actor, during, idempotencyKey }: Decider): Outcome[] {
   const work = WORK[proposal.request.operation] as Rule;
-  return work(state, { ...proposal.request, actor, during }).map((outcome) => {
+  return work(state, { ...proposal.request, actor, during, idempotencyKey }).map((outcome) => {
     if ("refused" in outcome) return outcome;
     const decided = { decidedBy: actor, decidedAt: new Between(during.from, during.to) };
     const commit = (answered: Record<string, unknown>): ExpectedEntry[] => {
       const { decidedAt, result } = answered as { decidedAt: string; result: Record<string, unknown> };
       const entries = outcome.commit(result);
-      Object.assign(proposal, { status: "executed", decidedBy: actor, decidedAt, result });
-      const payload = { ...namedOf(proposal), result: outcome.answer };
+      Object.assign(proposal, { status: "executed", decidedBy: actor, decidedAt, result: withoutValue(result) });
+      const payload = { ...namedOf(proposal), result: withoutValue(outcome.answer) };
       return [...entries, { type: "proposal.executed", actor, payload }];
     };
     return { answer: { ...proposalView(proposal), status: "executed", ...decided, result: outcome.answer }, commit };
@@ -63,7 +66,7 @@ function executing(state: State, proposal: Proposal, { actor, during }: Decider)
 }
 
 /** Actors differ; the last one executes, unless time or a user's objection stands against it, or the work is refused. */
-export function judgeApproval(state: State, { params, actor, during }: Request): Outcome[] {
+export function judgeApproval(state: State, { params, actor, during, idempotencyKey }: Request): Outcome[] {
   const proposal = waiting(state, params.id);
   if (Array.isArray(proposal)) return proposal;
   if (proposal.approvals.some(({ by }) => by === actor)) return refuse("ALREADY_APPROVED");
@@ -75,8 +78,9 @@ export function judgeApproval(state: State, { params, actor, during }: Request):
     return [{ type: "proposal.approved", actor, payload }];
   };
   const waits: Outcome = { answer: { ...proposalView(proposal), approvals }, commit: agree };
-  if (approvals.length < approvalsNeeded || objectors.length > 0) return [waits];
-  const executed = executing(state, proposal, { actor, during }).map((outcome): Outcome => {
+  // Who proposed a key executes it, and alone learns the value.
+  if (approvals.length < approvalsNeeded || objectors.length > 0 || proposal.kind === "key") return [waits];
+  const executed = executing(state, proposal, { actor, during, idempotencyKey }).map((outcome): Outcome => {
     if ("refused" in outcome) return waits;
     const answer = { ...(outcome.answer as object), approvals };
     return { answer, commit: (answered) => [...agree(answered), ...outcome.commit(answered)] };
@@ -86,11 +90,13 @@ export function judgeApproval(state: State, { params, actor, during }: Request):
 }
 
 /** By a person, also where users object. */
-export function judgeExecution(state: State, { params, actor, during }: Request): Outcome[] {
+export function judgeExecution(state: State, { params, actor, during, idempotencyKey }: Request): Outcome[] {
   const proposal = waiting(state, params.id);
   if (Array.isArray(proposal)) return proposal;
   const isAgreed = proposal.approvals.length >= proposal.approvalsNeeded;
-  const then = isAgreed ? executing(state, proposal, { actor, during }) : refuse("APPROVALS_MISSING");
+  const isOthersKey = proposal.kind === "key" && proposal.proposedBy !== actor;
+  const agreed = isOthersKey ? refuse("FORBIDDEN") : executing(state, proposal, { actor, during, idempotencyKey });
+  const then = isAgreed ? agreed : refuse("APPROVALS_MISSING");
   const { mayBeOver, mayRun } = timesOf(proposal, during);
   return [...(mayBeOver ? then : []), ...(mayRun ? refuse("HOLD_RUNNING") : [])];
 }
@@ -128,8 +134,8 @@ export function judgeObjection(state: State, { params, body, user = "", actor }:
   return [{ answer: { proposalId: last.id, objections }, commit }];
 }
 
-const isAgreedTo = ({ status, approvals, approvalsNeeded, objectors }: Proposal) =>
-  status === "pending" && approvals.length >= approvalsNeeded && objectors.length === 0;
+const isAgreedTo = ({ kind, status, approvals, approvalsNeeded, objectors }: Proposal) =>
+  status === "pending" && kind !== "key" && approvals.length >= approvalsNeeded && objectors.length === 0;
 
 /** Proposals that the sweep executes by a moment, which it does unless their work is refused. */
 export const dueBy = (state: State, at: number): Proposal[] =>

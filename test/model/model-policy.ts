@@ -38,6 +38,34 @@ export function judgePolicy(state: State, { body, actor, during }: Request): Out
   return [{ answer: { ...next, updatedAt: new Between(during.from, during.to) }, commit }];
 }
 
+const covers = (codes: readonly string[], code: string) =>
+  codes.some((each) => code === each || code.startsWith(`${each}-`));
+
+/** Whether a patch allows anything that the policy stops. What it states as it is does not. */
+export function loosens(policy: Policy, patch: Partial<Policy>): boolean {
+  const raised = (["maxTradeUsd", "maxUserExposureUsd", "maxCreditUsd"] as const).some(
+    (field) => (patch[field] ?? 0) > policy[field],
+  );
+  const ended = (["kycReview", "suitabilityRequired"] as const).some(
+    (field) => patch[field] === false && policy[field],
+  );
+  const upper = (codes: string[]) => codes.map((code) => code.toUpperCase());
+  const { allowed, blocked } = policy.jurisdictions;
+  const next = { allowed, blocked, ...patch.jurisdictions };
+  const admits =
+    allowed.length > 0 && (next.allowed.length === 0 || !upper(next.allowed).every((code) => covers(allowed, code)));
+  const unblocks = !blocked.every((code) => covers(upper(next.blocked), code));
+  const before = policy.suitabilityThresholds;
+  const after = { ...before, ...patch.suitabilityThresholds };
+  const scores = Array.from({ length: 21 }, (_, score) => score);
+  return raised || ended || admits || unblocks || scores.some((score) => capAt(after, score) > capAt(before, score));
+}
+
+function capAt({ blockBelow, tiers }: Policy["suitabilityThresholds"], score: number): number {
+  if (score < blockBelow) return -1;
+  return tiers.findLast(({ minScore }) => minScore <= score)?.capUsd ?? Number.POSITIVE_INFINITY;
+}
+
 function isPatch(body: Record<string, unknown>): boolean {
   const limit = (value: unknown) =>
     typeof value === "number" && value > 0 && value <= 2 ** 33 && microOf(value) !== undefined;

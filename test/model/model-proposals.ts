@@ -1,11 +1,13 @@
 import { anyId, Between } from "./match.ts";
 import { type End, onRecord } from "./model-ends.ts";
 import { microOf } from "./model-numbers.ts";
+import { loosens } from "./model-policy.ts";
 import {
   type ExpectedEntry,
   type Moment,
   marketOf,
   type Outcome,
+  type Policy,
   type Request,
   type Rule,
   refuse,
@@ -29,12 +31,14 @@ export interface Rules {
   categories: Record<string, Partial<Terms>>;
   withdraw: MoneyRule;
   credit: MoneyRule;
+  key: { approvals: number };
+  loosen: { approvals: number };
 }
 
 /** A change that waits for others, for its time, or for both. */
 export interface Proposal {
   id: string;
-  kind: "settle" | "void" | "correct" | "withdraw" | "credit";
+  kind: "settle" | "void" | "correct" | "withdraw" | "credit" | "key" | "loosen";
   status: "pending" | "executed" | "rejected";
   /** A market, a withdrawal, or nothing that another proposal could be about. */
   subject: string | null;
@@ -71,6 +75,12 @@ function aboutMarket(
 const aboveLimit = (rule: MoneyRule | undefined, amount: bigint): Terms =>
   rule && amount > (microOf(rule.aboveUsd) ?? 0n) ? { ...AT_ONCE, approvals: rule.approvals } : AT_ONCE;
 
+/** A new value of a key always waits, whatever it may do. */
+function aboutKey(state: State, name: unknown): About {
+  const terms = { ...AT_ONCE, ...state.rules?.key };
+  return { kind: "key", subject: `key:${name}`, marketId: null, outcome: null, reason: null, terms };
+}
+
 /** What a request would be a proposal about, by its operation. */
 const ABOUT: Record<string, (state: State, request: Request) => About | undefined> = {
   settleMarket: (state, { body }) =>
@@ -90,6 +100,12 @@ const ABOUT: Record<string, (state: State, request: Request) => About | undefine
     const terms = aboveLimit(state.rules?.credit, microOf(Number(body.amount)) ?? 0n);
     return { kind: "credit", subject: null, marketId: null, outcome: null, reason: String(body.reason), terms };
   },
+  createKey: (state, { body }) => aboutKey(state, body.name),
+  rotateKey: (state, { params }) => aboutKey(state, params.name),
+  updatePolicy(state, { body }) {
+    const terms = loosens(state.policy, body as Partial<Policy>) ? { ...AT_ONCE, ...state.rules?.loosen } : AT_ONCE;
+    return { kind: "loosen", subject: "policy", marketId: null, outcome: null, reason: null, terms };
+  },
 };
 
 /** The proposal about a subject that waits. */
@@ -100,6 +116,7 @@ export const waitingFor = (state: State, subject: string | null): Proposal | und
 export function governed(rule: Rule): Rule {
   return (state, request) => {
     const outcomes = rule(state, request);
+    if (outcomes.every((outcome) => "refused" in outcome)) return outcomes;
     const about = state.rules && ABOUT[request.operation]?.(state, request);
     if (!about) return outcomes;
     const isPending = waitingFor(state, about.subject) !== undefined;

@@ -194,7 +194,7 @@ export interface Request {
   user?: string;
   /** The jurisdiction that the user's token claims. */
   claimed?: string;
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** The raw body of a webhook. */
   bytes?: string;
   actor: string;

@@ -1,5 +1,5 @@
 import { difference } from "./match.ts";
-import { judgeApproval, judgeExecution, judgeObjection, judgeRejection } from "./model-approvals.ts";
+import { judgeApproval, judgeExecution, judgeObjection, judgeRejection, withoutValue } from "./model-approvals.ts";
 import { judgeCorrection, judgeEnd } from "./model-ends.ts";
 import {
   judgeCredit,
@@ -47,9 +47,9 @@ const RULES: Record<string, { auth: "admin" | "user" | "public" | "signature"; r
   submitSuitability: { auth: "user", rule: judgeSuitability },
   restrictUser: { auth: "admin", rule: judgeRestriction },
   releaseUser: { auth: "admin", rule: judgeRestriction },
-  updatePolicy: { auth: "admin", rule: judgePolicy },
-  createKey: { auth: "admin", rule: judgeKeyCreation },
-  rotateKey: { auth: "admin", rule: judgeRotation },
+  updatePolicy: { auth: "admin", rule: governed(judgePolicy) },
+  createKey: { auth: "admin", rule: governed(judgeKeyCreation) },
+  rotateKey: { auth: "admin", rule: governed(judgeRotation) },
   revokeKey: { auth: "admin", rule: judgeRevocation },
   reconcile: { auth: "admin", rule: judgeReconciliation },
   receivePayment: { auth: "signature", rule: judgeDeposit },
@@ -114,7 +114,8 @@ const describe = ({ status, code, body }: Observed) => `${status} ${code ?? ""} 
 export function remember(state: State, request: Request, answer: Record<string, unknown>): void {
   // A quote changes nothing.
   if (request.idempotencyKey === undefined || request.operation === "quoteTrade") return;
-  const kept = "key" in answer ? { ...answer, key: null } : answer;
+  const result = withoutValue(answer.result);
+  const kept = { ...(withoutValue(answer) as typeof answer), ...(result === undefined ? {} : { result }) };
   state.answers[callerKey(state, request)] ??= { request: textOf(state, request), answer: kept };
 }
 

@@ -64,6 +64,8 @@ function rulesOf(random: Random): Rules {
     },
     withdraw: { aboveUsd: random.pick([0, 10, 100]), approvals: 2 },
     credit: { aboveUsd: random.pick([1, 100]), approvals: 2 },
+    key: { approvals: 2 },
+    loosen: { approvals: 2 },
   };
 }
 

@@ -156,6 +156,8 @@ describe.each([
   });
 
   test("a patch that loosens waits as a whole, and one that tightens does not", async () => {
+    const { suitabilityRequired } = await api().getPolicy({});
+    expect(await api().updatePolicy({ suitabilityRequired })).toMatchObject({ suitabilityRequired: false });
     const before = await api().getPolicy({});
     const { proposalId } = await proposed(api().updatePolicy({ maxTradeUsd: 200_000, feeBps: 50 }));
     expect(await api().getPolicy({})).toMatchObject({ maxTradeUsd: before.maxTradeUsd, feeBps: before.feeBps });

@@ -1,6 +1,8 @@
+import { h } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Api } from "../../contract/operations.ts";
 import { useDesk } from "../desk.ts";
+import { Sentence } from "../parts/time.tsx";
 
 /**
  * The answer to a question that a person asks by a button. A view that goes no longer waits for it.
@@ -28,5 +30,5 @@ export function useAnswer<Found>(question: (api: Api, headersOf: () => Headers) 
       setAsking(false);
     }
   };
-  return { found, isAsking, problem, ask: () => void ask() };
+  return { found, isAsking, problem: problem && h(Sentence, { of: problem }), ask: () => void ask() };
 }

@@ -12,6 +12,7 @@ import { type About, entryAbout, Newest } from "./entries.tsx";
 import { type Field, Fields, isComplete, type Values } from "./fields.tsx";
 import { RowContext } from "./row.ts";
 import { Terminal } from "./terminal.tsx";
+import { Sentence } from "./time.tsx";
 import { useChanged } from "./use-changed.ts";
 import { usePaused } from "./use-paused.ts";
 
@@ -143,7 +144,6 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   const steady = useRef(preview);
   if (!isSending && !mayBeMade) steady.current = preview;
   const { key, shown, tag, isReading, isStale, failure } = steady.current;
-  const { renew } = preview;
   const explained = useRef<HTMLDivElement>(null);
   const changed = useChanged(explained, shown === undefined ? "" : key);
   const over = isSending ? undefined : (of.unfit ?? (isGone ? "It is no longer listed: it was decided." : undefined));
@@ -170,7 +170,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       setTimeout(letGo);
     } catch (error) {
       const code = error instanceof Refused ? error.code : "";
-      if (OUTDATED.includes(code)) renew();
+      if (OUTDATED.includes(code)) preview.renew();
       const text = error instanceof Error ? error.message : "Unexpected failure";
       setMayBeMade(code === "UNREACHABLE");
       if (isClosed.current) tell({ text: `Not done: ${text}.` });
@@ -227,7 +227,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
         <Terminal line={of.line(values, reason.trim(), shown, tag)} />
         {problem && (
           <p ref={alert} class="problem" role="alert" tabIndex={-1}>
-            {problem}
+            <Sentence of={problem} />
           </p>
         )}
         {isLost && <p class="soft">Connection lost. Confirm once it is back.</p>}
@@ -262,7 +262,7 @@ interface Preview<Shown> {
   tag: string | null | undefined;
   isReading: boolean;
   isStale: boolean;
-  failure: string | undefined;
+  failure: ComponentChildren;
   renew(): void;
 }
 
@@ -293,7 +293,7 @@ function usePreview<Shown>(desk: Desk, of: ActionOf<Shown>, values: Values, isGi
     tag: value?.tag,
     isReading: isOther || (key !== "" && value === undefined && refused === undefined),
     isStale,
-    failure,
+    failure: failure && <Sentence of={failure} />,
     renew: () => setTurn((before) => before + 1),
   };
 }

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { instant } from "../format.ts";
 import { type Curve, rowsOf, type Scale, summaryOf } from "./curve.ts";
 import { drawPlot, loadLibrary, type Plot } from "./plot.ts";
+import { Table } from "./table.tsx";
 import { Time } from "./time.tsx";
 
 /**
@@ -103,37 +104,27 @@ function AsTable({
 }) {
   const [isOpen, setOpen] = useState(false);
   const words = scale.x ?? scale.at;
+  type Row = (typeof rows)[number];
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details class="values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{name} as a table</summary>
       {isOpen && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard
-        <section class="scroll values" tabIndex={0} aria-label={`${name}, values`}>
-          <table aria-label={name}>
-            <thead>
-              <tr>
-                <th scope="col">{over}</th>
-                {curves.map(({ name: title }) => (
-                  <th key={title} scope="col" class="number">
-                    {title}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.toReversed().map(([x, ...ys]) => (
-                <tr key={x}>
-                  <th scope="row">{words ? words(x) : <Time at={x} />}</th>
-                  {ys.map((value, index) => (
-                    <td key={curves[index]?.name} class="number">
-                      {value === null ? "" : scale.y(value)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <Table
+          name={name}
+          rows={rows.toReversed()}
+          id={([x]) => String(x)}
+          empty="There are no values."
+          columns={[
+            { title: over, cell: ([x]: Row) => (words ? words(x) : <Time at={x} />) },
+            ...curves.map(({ name: title }, index) => ({
+              ...{ title, isNumber: true },
+              cell: ([, ...ys]: Row) => {
+                const value = ys[index] ?? null;
+                return value === null ? "" : scale.y(value);
+              },
+            })),
+          ]}
+        />
       )}
     </details>
   );

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { Sentence } from "./time.tsx";
 
 /** A modal dialog, open for as long as it is drawn. Escape closes it; what had the focus before gets it back. */
 export function Dialog({ name, onClose, children }: { name: string; onClose(): void; children: ComponentChildren }) {
@@ -24,7 +25,7 @@ export function Dialog({ name, onClose, children }: { name: string; onClose(): v
       }}
     >
       <h2 id={title} dir="auto">
-        {name}
+        <Sentence of={name} />
       </h2>
       {children}
     </dialog>

@@ -78,11 +78,13 @@ function optionsFor(
   onCursor: (index: number | undefined) => void,
 ): uPlot.Options {
   const token = (name: string) => () => getComputedStyle(element).getPropertyValue(name).trim();
-  const axis = { stroke: token("--muted"), font: `12px ${token("--font")()}`, ticks: { show: false } };
+  // Type is larger on a very wide screen.
+  const unit = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  const axis = { stroke: token("--muted"), font: `${12 * unit}px ${token("--font")()}`, ticks: { show: false } };
   return {
     ...sizeOf(element),
     // Half of a label is to the right of the last tick.
-    padding: [8, scale.x ? 36 : 16, 0, 0],
+    padding: [8, (scale.x ? 36 : 16) * unit, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
     scales: {
@@ -91,12 +93,12 @@ function optionsFor(
     },
     series: [{}, ...curves.map((curve, index) => seriesOf(Library, curve, index, token))],
     axes: [
-      { ...axis, grid: { show: false }, size: 28, space: 80, ...(scale.x ? valuesBy(scale.x) : TIMES) },
+      { ...axis, grid: { show: false }, size: 28 * unit, space: 80 * unit, ...(scale.x ? valuesBy(scale.x) : TIMES) },
       {
         ...axis,
         grid: { stroke: token("--border"), width: 1 },
         ...valuesBy(scale.y),
-        size: (_plot, texts) => 16 + 7.5 * Math.max(3, ...(texts ?? []).map((text) => text.length)),
+        size: (_plot, texts) => (16 + 7.5 * Math.max(3, ...(texts ?? []).map((text) => text.length))) * unit,
       },
     ],
     hooks: { setCursor: [({ cursor }) => onCursor(cursor.idx ?? undefined)] },

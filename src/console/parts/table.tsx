@@ -4,6 +4,9 @@ import { count } from "../format.ts";
 import { type Drawn, keptOrder } from "./kept-order.ts";
 import { RowContext } from "./row.ts";
 
+/** Stated, because parts of a table that a narrow screen draws as blocks have no roles of their own everywhere. */
+const as = (role: "table" | "rowgroup" | "row" | "columnheader" | "cell") => ({ role });
+
 /** More rows at once would make the page slow to draw. */
 const STEP = 200;
 
@@ -15,9 +18,10 @@ export interface Column<Row> {
 }
 
 /**
- * Rows with their ids in `data-id`. A wide table scrolls in its own place, by the keyboard too. Of a long one the first
- * rows are drawn, and more when a person asks.
+ * Rows with their ids in `data-id`. A wide table scrolls in its own place, by the keyboard too; on a narrow screen each row
+ * is a block. Of a long table the first rows are drawn, and more when a person asks.
  * @param name what the table lists, such as "Markets"
+ * @param first so many rows are drawn at first
  * @param empty says what to do when there is nothing
  */
 export function Table<Row>({
@@ -27,6 +31,7 @@ export function Table<Row>({
   columns,
   empty,
   kind,
+  first = STEP,
 }: {
   name: string;
   rows: readonly Row[];
@@ -35,8 +40,9 @@ export function Table<Row>({
   empty: ComponentChildren;
   /** Told in `data-kind`. */
   kind?(row: Row): string;
+  first?: number;
 }) {
-  const [most, setMost] = useState(STEP);
+  const [most, setMost] = useState(first);
   const { body, drawn, letGo, atRows } = useCalmRows(rows, id, most);
   if (drawn.length === 0) return <p class="empty">{empty}</p>;
   const more = drawn.length - most;
@@ -44,22 +50,22 @@ export function Table<Row>({
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls must be reachable by keyboard */}
       <section class="scroll" tabIndex={0} aria-label={`${name}, table`}>
-        <table aria-label={name}>
-          <thead>
-            <tr>
+        <table {...as("table")} aria-label={name}>
+          <thead {...as("rowgroup")}>
+            <tr {...as("row")}>
               {columns.map(({ title, isNumber }) => (
-                <th key={title} scope="col" class={isNumber ? "number" : undefined}>
+                <th key={title} {...as("columnheader")} scope="col" class={isNumber ? "number" : undefined}>
                   {title}
                 </th>
               ))}
             </tr>
           </thead>
-          <tbody ref={body} {...atRows}>
+          <tbody {...as("rowgroup")} ref={body} {...atRows}>
             {drawn.slice(0, most).map(({ row, isGone }) => (
               <RowContext.Provider key={id(row)} value={{ isGone, letGo }}>
-                <tr data-id={id(row)} data-kind={kind?.(row)} data-stale={isGone ? "true" : undefined}>
+                <tr {...as("row")} data-id={id(row)} data-kind={kind?.(row)} data-stale={isGone ? "true" : undefined}>
                   {columns.map(({ title, cell, isNumber }) => (
-                    <td key={title} class={isNumber ? "number" : undefined}>
+                    <td key={title} {...as("cell")} data-label={title} class={isNumber ? "number" : undefined}>
                       {cell(row)}
                     </td>
                   ))}

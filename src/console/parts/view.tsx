@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { useDesk } from "../desk.ts";
 import type { Live } from "../live/use-live.ts";
 import { Terminal } from "./terminal.tsx";
-import { Time } from "./time.tsx";
+import { Sentence, Time } from "./time.tsx";
 
 /**
  * The frame of every view: its name, the age of its figures, what it shows, and the same in the terminal.
@@ -101,7 +101,7 @@ function Problem<Value>({ live }: { live: Live<Value> }) {
   if (!refused) return null;
   return (
     <p class="problem" role="alert">
-      {refused.message}
+      <Sentence of={refused.message} />
       {refused.requestId && <small> (request {refused.requestId})</small>}{" "}
       <button type="button" onClick={() => live.renew()}>
         Try again

@@ -5,13 +5,16 @@ import { Action, type ActionOf } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { EntryLink, MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
-import { View } from "../parts/view.tsx";
+import { Sentence, Time } from "../parts/time.tsx";
+import { Section, View } from "../parts/view.tsx";
+import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
-import { Feeds } from "./oracle/feeds.tsx";
+import { FeedLink, Feeds, feedOf } from "./oracle/feeds.tsx";
 import { Samples } from "./oracle/samples.tsx";
 
 const NEXT = 20;
+/** The rules of so many markets tell which feeds are in use. */
+const READ = 100;
 /** Sweeps and prices leave no entry in the log that says when to read again. */
 const BEAT_MS = 2000;
 
@@ -21,20 +24,20 @@ export function OracleView({ query }: ViewProps) {
   const feed = query.get("feed") || undefined;
   const live = useLive(
     async (api) => {
-      const [status, feeds, held, { items: next }] = await Promise.all([
+      const [status, feeds, held] = await Promise.all([
         api.getOracleStatus({}),
         api.listFeeds({}),
         api.listHeldMarkets({}),
-        api.listMarkets({ limit: NEXT }),
       ]);
-      return { status, feeds, held, next };
+      return { status, feeds, held };
     },
     "",
     BEAT_MS,
   );
+  const open = useLive((api) => api.listMarkets({ status: "open", limit: READ }), "");
   return (
     <View name="Oracle" live={live} line={pmctl(tenant, "oracle", "status")} tools={<Action of={sweepOf(tenant)} />}>
-      {({ status, feeds, held, next }) => (
+      {({ status, feeds, held }) => (
         <>
           <Facts
             of={[
@@ -52,25 +55,47 @@ export function OracleView({ query }: ViewProps) {
             empty="The oracle left no market to a person."
             columns={[
               { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
-              { title: "Why", cell: ({ detail }) => <bdi>{detail}</bdi> },
+              {
+                title: "Why",
+                cell: ({ detail }) => (
+                  <bdi dir="auto">
+                    <Sentence of={detail} />
+                  </bdi>
+                ),
+              },
               { title: "Rule", cell: ({ resolutionRef }) => <bdi>{resolutionRef}</bdi> },
               { title: "Since", cell: ({ heldAt }) => <Time at={heldAt} /> },
             ]}
           />
           {feed && <Samples key={feed} feed={feed} />}
-          <h2>Feeds</h2>
-          <Feeds of={feeds} />
-          <h2>Next to close</h2>
-          <Table
-            name="Next closings"
-            rows={next}
-            id={({ id }) => id}
-            empty="No market is open. Create one on the page Markets."
-            columns={[
-              { title: "Market", cell: ({ id, question }) => <MarketLink id={id} question={question} /> },
-              { title: "Closes", cell: ({ closeAt }) => <Time at={closeAt} /> },
-            ]}
-          />
+          <Section title="Feeds" live={open}>
+            {({ items, nextCursor }) => (
+              <Feeds
+                of={feeds}
+                rules={[...held, ...items].map(({ resolutionRef = "" }) => resolutionRef)}
+                users={nextCursor === null ? "no open market" : `none of the next ${READ} markets to close`}
+              />
+            )}
+          </Section>
+          <Section title="Next to close" live={open}>
+            {({ items }) => (
+              <>
+                <Table
+                  name="Next closings"
+                  rows={items.slice(0, NEXT)}
+                  id={({ id }) => id}
+                  empty="No market is open. Create one on the page Markets."
+                  columns={[
+                    { title: "Market", cell: ({ id, question }) => <MarketLink id={id} question={question} /> },
+                    { title: "Closes", cell: ({ closeAt }) => <Time at={closeAt} /> },
+                    { title: "Rule", cell: ({ resolutionRef }) => <bdi>{resolutionRef}</bdi> },
+                    { title: "Feed", cell: ({ resolutionRef = "" }) => <FeedLink of={feedOf(resolutionRef)} /> },
+                  ]}
+                />
+                {items.length > NEXT && <a href={addressOf("/markets", { status: "open" })}>All open markets</a>}
+              </>
+            )}
+          </Section>
           <h2>Latest resolutions</h2>
           <Resolutions of={status.recentResolutions} />
         </>

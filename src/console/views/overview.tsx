@@ -1,4 +1,5 @@
 import type { WireResult } from "../../contract/operations.ts";
+import { counted } from "../../domain/text.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
 import { count, percent } from "../format.ts";
 import { useReport } from "../live/use-live.ts";
@@ -43,7 +44,16 @@ export function OverviewView({ query }: ViewProps) {
             {({ byCategory }) => <Categories of={byCategory} />}
           </Section>
           <Section title="Largest traders" live={leaders}>
-            {({ traders }) => <Traders of={traders.slice(0, DRAWN)} />}
+            {({ traders }) => (
+              <>
+                {traders.length > DRAWN && (
+                  <p>
+                    The {DRAWN} of {counted(traders.length, "trader")} with the largest volume.
+                  </p>
+                )}
+                <Traders of={traders.slice(0, DRAWN)} />
+              </>
+            )}
           </Section>
         </>
       )}

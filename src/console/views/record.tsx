@@ -5,7 +5,7 @@ import { useLive } from "../live/use-live.ts";
 import { Pager } from "../parts/pager.tsx";
 import { Filter, Search } from "../parts/search.tsx";
 import { Table } from "../parts/table.tsx";
-import { Time } from "../parts/time.tsx";
+import { Sentence, Time } from "../parts/time.tsx";
 import { View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
 import { option, pmctl } from "../terminal-line.ts";
@@ -62,7 +62,11 @@ export function RecordView({ query }: ViewProps) {
               { title: "When", cell: ({ ts }) => <Time at={ts} /> },
               {
                 title: "What",
-                cell: (entry) => <bdi dir="ltr">{sentenceOf(entry, questions[String(entry.payload.marketId)])}</bdi>,
+                cell: (entry) => (
+                  <bdi dir="ltr">
+                    <Sentence of={sentenceOf(entry, questions[String(entry.payload.marketId)])} />
+                  </bdi>
+                ),
               },
               { title: "Type", cell: (entry) => <code>{entry.type}</code> },
               { title: "Actor", cell: ({ actor: by }) => <bdi>{by}</bdi> },

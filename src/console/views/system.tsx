@@ -61,7 +61,7 @@ export function SystemView({ query }: ViewProps) {
           <Servers of={server} />
           <Database of={server} />
           <Load of={server} />
-          <h2>Refused requests</h2>
+          <h2>Latest refused requests</h2>
           <Why {...at} />
           <Refusals of={refusals} {...at} />
           <h2>Keys</h2>

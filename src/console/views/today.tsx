@@ -15,7 +15,7 @@ import { useLive } from "../live/use-live.ts";
 import { MarketLink, traderAddress } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Terminal } from "../parts/terminal.tsx";
-import { Time } from "../parts/time.tsx";
+import { Sentence, Time } from "../parts/time.tsx";
 import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
@@ -55,7 +55,9 @@ export function TodayView() {
       {({ proposals, subjects, ...day }) => (
         <>
           {!checked && (
-            <p class="soft">The audit log and the ledger: {refused?.message ?? "they are still being checked"}.</p>
+            <p class="soft">
+              The audit log and the ledger: <Sentence of={refused?.message ?? "they are still being checked"} />.
+            </p>
           )}
           <Waits
             items={[...day.items, ...(checked?.items ?? [])].map((each) => ({ tenant, ...each })).sort(compareItems)}
@@ -72,7 +74,11 @@ export function TodayView() {
 function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { items: readonly InboxItem[] }) {
   return (
     <>
-      {unasked.length > 0 && <p class="problem">Not looked at: {unasked.join("; ")}</p>}
+      {unasked.length > 0 && (
+        <p class="problem">
+          Not looked at: <Sentence of={unasked.join("; ")} />
+        </p>
+      )}
       {items.length > 0 && <p>{counted(items.length, "item")}, most urgent first.</p>}
       <Table
         name="Waiting"
@@ -87,7 +93,7 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
               <>
                 {severity !== "info" && <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>}
                 <a href={placeOf(each, proposals)} dir="ltr">
-                  {title}
+                  <Sentence of={title} />
                 </a>
                 {each.kind === "market.held" && <Evidence id={each.id} />}
               </>

@@ -121,8 +121,9 @@ export const MarketItem = z
     yesPrice: Price,
     volume24h: Usd,
     closeAt: Timestamp,
-    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next three."),
+    status: MarketStatus.optional().describe("Extension: only with the query field `status`, as are the next four."),
     outcome: Outcome.nullable().optional(),
+    resolutionRef: ResolutionRef.optional(),
     key: StoredKey.optional(),
     waitingFor: z
       .enum(WAITING_FOR)

@@ -27,6 +27,7 @@ export const OracleSweep = z
 export const FeedLine = z
   .object({
     feed: z.string().meta({ description: "Venue and instrument.", examples: ["pm:btc"] }),
+    own: z.boolean().describe("Whether the tenant file states it; the others are built in."),
     sources: z.array(z.string()).describe("The sources with their names of the instrument, best first."),
     lacking: z.array(z.string()).describe("Unusable sources, and what the tenant file must state for them."),
     quorum: z.number().int().describe("Number of sources that must answer."),

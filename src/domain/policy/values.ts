@@ -1,4 +1,4 @@
-import type { Json } from "../audit/audit-link.ts";
+import { canonicalJson, type Json } from "../audit/audit-link.ts";
 import { type Direction, FIELDS, POLICY_FIELDS, type PolicyField, rowOf } from "./fields.ts";
 import { mergePolicy, type Policy, type PolicyPatch, policyPatchOf } from "./policy.ts";
 
@@ -48,11 +48,12 @@ export function directionOf(field: PolicyField, from: Json, to: Json): Direction
   return direction(from as never, to as never);
 }
 
-/** Whether a patch loosens any field of a policy. */
+/** Whether a patch loosens any field of a policy. A field that it states as it is changes nothing. */
 export function loosensPolicy(policy: Policy, patch: PolicyPatch): boolean {
-  return statedFields(patch, mergePolicy(policy, patch)).some(
-    ([field, value]) => directionOf(field, policyValue(policy, field) as Json, value) === "loosens",
-  );
+  return statedFields(patch, mergePolicy(policy, patch)).some(([field, value]) => {
+    const from = policyValue(policy, field) as Json;
+    return canonicalJson(from) !== canonicalJson(value) && directionOf(field, from, value) === "loosens";
+  });
 }
 
 /** The stated fields of a patch with their values, ready to be set one by one. */

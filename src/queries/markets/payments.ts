@@ -24,8 +24,10 @@ export async function sumPayments(
   const paid =
     outcome === "void" ? sql`cost_micro` : sql`shares_micro / 1000000 * ppm + shares_micro % 1000000 * ppm / 1000000`;
   const [yesPpm, noPpm] = outcome === "void" ? [0, 0] : [paidPpm("yes", outcome), paidPpm("no", outcome)];
+  const isOfBoth = outcome !== "yes" && outcome !== "no";
+  const users = isOfBoth ? sql`(select trader_id, sum(paid) as paid from payment group by trader_id)` : sql`payment`;
   const [row] = await sql`
-    with payment as materialized (
+    with payment as (
       select trader_id, cost_micro, ${paid} as paid
         from (select *, case side when 'yes' then ${yesPpm}::int4 else ${noPpm}::int4 end as ppm
                 from position
@@ -34,11 +36,10 @@ export async function sumPayments(
     )
     select (count(*) filter (where paid > 0))::int4 as payouts, coalesce(sum(paid), 0)::text as paid,
            coalesce(sum(cost_micro), 0)::text as cost,
-           (select json_build_object('traderId', trader_id, 'paid', sum(paid)::text)
-              from payment
-             group by trader_id
-            having sum(paid) > 0
-             order by sum(paid) desc, trader_id
+           (select json_build_object('traderId', trader_id, 'paid', paid::text)
+              from ${users} each
+             where paid > 0
+             order by paid desc, trader_id
              limit 1)::text as largest
       from payment`;
   return toPayments(row ?? {});

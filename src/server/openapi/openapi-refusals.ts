@@ -74,12 +74,7 @@ export function refusalResponses(operation: Operation, headers: (isTimed: boolea
           "Error-Code": { schema: { type: "string", enum: codes } },
           ...headers(codes.some((code) => TIMED.includes(code))),
         },
-        content: {
-          "application/json": {
-            schema: { $ref: "#/components/schemas/Error" },
-            example: { error: meanings[0]?.meaning },
-          },
-        },
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
       },
     ];
   });

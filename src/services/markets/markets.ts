@@ -110,6 +110,7 @@ async function listByStatus(
     ...marketItem(row),
     status: statusAt(row, row.now),
     outcome: row.outcome,
+    resolutionRef: row.resolutionRef,
     key: row.key,
     ...(row.waitingFor === null ? {} : { waitingFor: row.waitingFor }),
   }));

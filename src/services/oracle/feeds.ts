@@ -10,6 +10,8 @@ import { nearest } from "../../domain/nearest.ts";
 /** A tenant's feeds, in the form that its services need. */
 export interface OracleSetup {
   feeds: ReadonlyMap<string, FeedDefinition>;
+  /** The feeds that the tenant file states. */
+  own: ReadonlySet<string>;
   /** The SHA-256 of each feed's fingerprint text; a market stores it at its creation. */
   hashes: FeedHashes;
   /** Sources whose prices the tenant sends. */
@@ -30,7 +32,10 @@ export function oracleSetup(
 ): OracleSetup {
   const feeds = feedCatalogue(venues);
   const hashes = new Map([...feeds].map(([key, feed]) => [key, sha256(feedFingerprintText(feed, stated))]));
-  return { feeds, hashes, pushSources: new Set(pushSources), lacking, network };
+  const own = new Set(
+    Object.entries(venues).flatMap(([venue, names]) => Object.keys(names).map((name) => `${venue}:${name}`)),
+  );
+  return { feeds, own, hashes, pushSources: new Set(pushSources), lacking, network };
 }
 
 /** Whether a feed is the same as at the market's creation. */
@@ -43,9 +48,14 @@ export function isFeedUnchanged(
 }
 
 /** Every feed with its sources. */
-export function feedLines({ feeds, lacking }: Pick<OracleSetup, "feeds" | "lacking">): Result<"listFeeds"> {
+export function feedLines({
+  feeds,
+  own,
+  lacking,
+}: Pick<OracleSetup, "feeds" | "own" | "lacking">): Result<"listFeeds"> {
   return [...feeds.values()].map(({ key, sources, quorum, maxAgeMs }) => ({
     feed: key,
+    own: own.has(key),
     sources: sources.filter(({ use }) => !lacking.has(use)).map(({ use, id }) => `${use} ${id}`),
     lacking: sources.flatMap(({ use }) => (lacking.has(use) ? [`${use}: ${lacking.get(use)}`] : [])),
     quorum,

@@ -2,6 +2,7 @@ import { localApi } from "../../../src/client/local-api.ts";
 import { canonicalJson, type Json } from "../../../src/domain/audit/audit-link.ts";
 import type { ListenOptions, RunningServer } from "../../../src/server/server.ts";
 import type { TenantOptions } from "../../../src/server/tenant-options.ts";
+import type { OracleSetup } from "../../../src/services/oracle/feeds.ts";
 import {
   type TenantOptions as OpenOptions,
   openTenant,
@@ -33,6 +34,8 @@ export interface ServedOptions extends Partial<TenantOptions> {
   approvals?: Json;
   /** The section of the tenant file about webhooks. */
   webhooks?: Json;
+  /** The built-in feeds alone, unless given. */
+  oracle?: OracleSetup;
   /** Where anchors of its log are kept. */
   anchors?: OpenOptions["anchors"];
   /** Where it listens, if not at free ports of the loopback address. */
@@ -43,6 +46,7 @@ export async function serveTenant({
   resolution,
   approvals,
   webhooks,
+  oracle,
   anchors,
   where,
   ...options
@@ -52,6 +56,7 @@ export async function serveTenant({
     tenantId: TENANT,
     connection: backend.database.server,
     auditSecret: AUDIT_SECRET,
+    oracle,
     anchors,
   });
   const { sequencer, handlers } = services;

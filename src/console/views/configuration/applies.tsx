@@ -6,7 +6,7 @@ import { useAnswer } from "../../live/use-answer.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import type { Session } from "../../session.ts";
 import { option, pmctl } from "../../terminal-line.ts";
 import { PlannedChanges } from "./planned.tsx";
@@ -28,7 +28,7 @@ export function Applies({ of }: { of: readonly Applied[] }) {
         { title: "Entry", cell: ({ seq }) => <EntryLink seq={seq} /> },
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Who", cell: ({ actor }) => <bdi>{actor}</bdi> },
-        { title: "Reason", cell: ({ reason }) => <bdi>{reason ?? "—"}</bdi> },
+        { title: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason ?? "—"}</bdi> },
         { title: "Commit", cell: ({ gitCommit }) => <bdi>{gitCommit?.slice(0, 12) ?? "—"}</bdi> },
         { title: "Changes", cell: (apply) => <Changes of={apply} /> },
         { title: "Decide", cell: (apply) => <Action of={rollingBack(session, apply)} /> },
@@ -74,7 +74,7 @@ const isAgreed = ({ agreed, actorsNeeded }: Rollback, actor: string): boolean =>
 
 const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf<Rollback> => ({
   label: "Roll back",
-  thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")} UTC`,
+  thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")}Z`,
   scope: "config",
   preview: (api) => api.previewRollback({ seq }),
   explain: (shown) => (shown ? <Plan of={shown} /> : <p>Reading what would change …</p>),
@@ -123,7 +123,7 @@ function Plan({ of: plan }: { of: Rollback }) {
       <PlannedChanges of={plan} empty="No live value differs from that apply." />
       {lines.map((line) => (
         <p key={line} dir="auto">
-          {line}
+          <Sentence of={line} />
         </p>
       ))}
       <p class="soft">Keys, capital and the terms of markets stay. Only pmctl checks the rules of the tenant file.</p>

@@ -63,7 +63,9 @@ export function Payments({ of: { name, type, file, empty } }: { of: PaymentKind 
               { title: "Reference", cell: ({ payload }) => <bdi>{words(payload.txRef)}</bdi> },
               {
                 title: "Why",
-                cell: ({ payload }) => <bdi>{words(payload.cause ?? payload.problem ?? payload.reason)}</bdi>,
+                cell: ({ payload }) => (
+                  <bdi dir="auto">{words(payload.cause ?? payload.problem ?? payload.reason)}</bdi>
+                ),
               },
             ]}
           />

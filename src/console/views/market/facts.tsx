@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { outcomeWords, percent } from "../../format.ts";
 import { Facts } from "../../parts/facts.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { type Market, Status } from "./words.tsx";
 
@@ -20,7 +20,14 @@ export function MarketFacts({ of: market }: { of: Market }) {
           ["Closes", <Time key="closes" at={closeAt} />],
           ["Created", <Time key="created" at={createdAt} />],
           ["Settled", settledAt && <Time at={settledAt} />],
-          ["Reason", reason && <bdi>{reason}</bdi>],
+          [
+            "Reason",
+            reason && (
+              <bdi>
+                <Sentence of={reason} />
+              </bdi>
+            ),
+          ],
           ["Decided by", <bdi key="ref">{resolutionRef}</bdi>],
           ["Category", category],
           ["Kind", kind],

@@ -4,6 +4,7 @@ import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { useDesk, type ViewProps } from "../../desk.ts";
 import { useLive } from "../../live/use-live.ts";
+import { Sentence } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { Refused } from "../../refused.ts";
 import { pmctl } from "../../terminal-line.ts";
@@ -70,7 +71,11 @@ export function MarketView({ id, query }: ViewProps) {
           {ends && <Liability of={ends} />}
           {depth && <Depth of={depth} />}
           <Positions id={of.id} query={query} />
-          {refused && <p class="problem">The market's entries of the audit log: {refused.message}</p>}
+          {refused && (
+            <p class="problem">
+              The market's entries of the audit log: <Sentence of={refused.message} />
+            </p>
+          )}
           {!life && !refused && <p class="empty">Reading the market's entries of the audit log …</p>}
           {life && <Timeline of={life} market={of} />}
         </>

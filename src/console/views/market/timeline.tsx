@@ -2,16 +2,16 @@ import { useState } from "preact/hooks";
 import { sentenceOf } from "../../../domain/audit/sentence.ts";
 import { isolated } from "../../../domain/text.ts";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
 import type { Entry, Life } from "./life.ts";
 import type { Market } from "./words.tsx";
 
-const STEP = 50;
+/** So many entries are drawn at first. */
+const DRAWN = 50;
 
 /** Everything that the audit log says about the market, newest first. */
 export function Timeline({ of: { entries, isWhole }, market }: { of: Life; market: Market }) {
-  const [most, setMost] = useState(STEP);
   const [hasTrades, setTrades] = useState(true);
   const wanted = hasTrades ? entries : entries.filter(({ type }) => type !== "trade.executed");
   return (
@@ -23,24 +23,25 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
       </label>
       <Table
         name="Timeline"
-        rows={wanted.slice(0, most)}
+        rows={wanted}
+        first={DRAWN}
         id={({ seq }) => String(seq)}
         kind={({ type }) => type}
         empty="Only trades are on record. Tick Trades too."
         columns={[
           { title: "When", cell: ({ ts }) => <Time at={ts} /> },
-          { title: "What", cell: (entry) => <bdi dir="ltr">{sentenceAbout(entry, market)}</bdi> },
+          {
+            title: "What",
+            cell: (entry) => (
+              <bdi dir="ltr">
+                <Sentence of={sentenceAbout(entry, market)} />
+              </bdi>
+            ),
+          },
           { title: "Entry", isNumber: true, cell: ({ seq }) => <a href={addressOf(`/record/${seq}`)}>Entry {seq}</a> },
         ]}
       />
-      <p class="pager">
-        {wanted.length > most && (
-          <button type="button" onClick={() => setMost((before) => before + STEP)}>
-            Show earlier entries
-          </button>
-        )}
-        {!isWhole && <a href={addressOf("/record", { market: market.id })}>All entries about this market</a>}
-      </p>
+      {!isWhole && <a href={addressOf("/record", { market: market.id })}>All entries about this market</a>}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { wallClockMs } from "../../../domain/time/clock.ts";
 import { span } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { Refused } from "../../refused.ts";
 import { addressOf } from "../../router.ts";
 import { shortened } from "./feeds.tsx";
@@ -24,7 +24,12 @@ export function Held({ id }: { id: string }) {
       <Facts
         of={[
           ["Held for a person", <bdi key="reason">{hold.reason}</bdi>],
-          ["Why", <bdi key="why">{hold.detail}</bdi>],
+          [
+            "Why",
+            <bdi key="why">
+              <Sentence of={hold.detail} />
+            </bdi>,
+          ],
           ["Rule", <bdi key="rule">{hold.resolutionRef}</bdi>],
           ["Since", <Time key="since" at={hold.heldAt} />],
           ...sources.map(

@@ -52,50 +52,45 @@ function changeOf(now: number, before: number): string {
   return `${share > 0 ? "+" : ""}${percent(share)}`;
 }
 
+/** Fees beside a volume would be a line on its axis, so each figure has a chart, and an axis, of its own. */
+const CHARTS: readonly (readonly [name: string, of: Figure, shape: "bars" | "line", color: string])[] = [
+  ["Volume", "volume", "bars", "--accent"],
+  ["Fees", "fees", "bars", "--warn"],
+  ["House result", "houseRevenue", "line", "--good"],
+  ["Active traders", "activeTraders", "bars", "--accent"],
+  ["Exposure", "exposure", "line", "--bad"],
+];
+
 /** The figures day by day. Each day is drawn at the reader's own midnight, so that its date is that of the axis. */
 export function Charts({ of: { days } }: { of: Daily }) {
-  const curve = (name: string, of: Figure, shape: "bars" | "line", color?: string) => ({
-    ...{ name, shape, ...(color && { color }) },
-    points: days.map((day) => [Date.parse(day.day.slice(0, 19)), day[of]] as const),
-  });
-  const over = "Day (UTC)";
   return (
-    <>
-      <Chart
-        name="Volume, fees and house result"
-        curves={[
-          curve("Volume", "volume", "bars"),
-          curve("Fees", "fees", "line", "--warn"),
-          curve("House result", "houseRevenue", "line", "--good"),
-        ]}
-        scale={{ y: usd, at: dateOf }}
-        over={over}
-      />
-      <Chart
-        name="Active traders"
-        curves={[curve("Active traders", "activeTraders", "bars")]}
-        scale={{ y: count, at: dateOf }}
-        over={over}
-      />
-      <Chart
-        name="Exposure"
-        curves={[curve("Exposure", "exposure", "line", "--bad")]}
-        scale={{ y: usd, at: dateOf }}
-        over={over}
-      />
-    </>
+    <div class="charts">
+      {CHARTS.map(([name, of, shape, color]) => (
+        <Chart
+          key={name}
+          name={name}
+          curves={[{ name, shape, color, points: days.map((day) => [Date.parse(day.day.slice(0, 19)), day[of]]) }]}
+          scale={{
+            ...(of === "activeTraders" ? { y: count, covers: [0, 1] } : { y: usd, covers: [0, 0.01] }),
+            at: dateOf,
+          }}
+          over="Day (UTC)"
+        />
+      ))}
+    </div>
   );
 }
 
-/** So many days are listed, the latest first. */
-const LISTED = 14;
+/** So many days are drawn at first, the latest ones. */
+const DRAWN = 14;
 
-/** The latest days; each leads to its entries. */
+/** Every day, the latest first; each leads to its entries. */
 export function Days({ of: { days } }: { of: Daily }) {
   return (
     <Table
       name="Days"
-      rows={days.slice(-LISTED).toReversed()}
+      rows={days.toReversed()}
+      first={DRAWN}
       id={({ day }) => day.slice(0, 10)}
       empty="There is no day."
       columns={[

@@ -5,7 +5,7 @@ import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { MarketLink, TraderLink } from "../../parts/links.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { PlannedChanges, readProposed } from "../configuration/planned.tsx";
@@ -31,7 +31,16 @@ export async function tellProposal(proposal: Proposal, api: Api): Promise<Told> 
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const { message } = error;
-    return { proposal, subjects, objections, effect: () => <p class="problem">As things stand: {message}.</p> };
+    return {
+      proposal,
+      subjects,
+      objections,
+      effect: () => (
+        <p class="problem">
+          As things stand: <Sentence of={message} />.
+        </p>
+      ),
+    };
   }
 }
 
@@ -66,7 +75,13 @@ async function effectOf(
   }
   if (kind === "key") {
     const stated = Object.entries(rest).map(
-      ([name, value]) => [name, <bdi key={name}>{JSON.stringify(value)}</bdi>] as const,
+      ([name, value]) =>
+        [
+          name,
+          <bdi key={name}>
+            <Sentence of={JSON.stringify(value)} />
+          </bdi>,
+        ] as const,
     );
     return () => <Facts of={stated} />;
   }
@@ -97,10 +112,23 @@ export function Standing({ of: { proposal, subjects, objections: texts = [], eff
         of={[
           ["Proposed by", proposedBy],
           ["Proposed at", <Time key="at" at={proposedAt} />],
-          ["Reason", reason && <bdi>{reason}</bdi>],
+          [
+            "Reason",
+            reason && (
+              <bdi>
+                <Sentence of={reason} />
+              </bdi>
+            ),
+          ],
           [
             "Evidence",
-            evidence === null ? "" : <bdi>{typeof evidence === "string" ? evidence : JSON.stringify(evidence)}</bdi>,
+            evidence === null ? (
+              ""
+            ) : (
+              <bdi>
+                <Sentence of={typeof evidence === "string" ? evidence : JSON.stringify(evidence)} />
+              </bdi>
+            ),
           ],
           ["Approvals", `${approvals.length} of ${approvalsNeeded}: ${approvals.map(({ by }) => by).join(", ")}`],
           ["Objections", String(objections)],

@@ -4,7 +4,7 @@ import { count, exactUsd } from "../../format.ts";
 import { useAnswer } from "../../live/use-answer.ts";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
 
@@ -51,7 +51,9 @@ function Verdict({ of: { status, wholeAt } }: { of: Verified }) {
     <>
       <progress aria-label="Verification" value={1} max={1} />
       <p role={verified ? "status" : "alert"} class={verified ? "good" : "bad"}>
-        {verified ? `The chain of all ${count(entries)} entries holds.` : `The chain is broken: ${problem?.text}.`}{" "}
+        <Sentence
+          of={verified ? `The chain of all ${count(entries)} entries holds.` : `The chain is broken: ${problem?.text}.`}
+        />{" "}
         {!verified && problem && <a href={addressOf(`/record/${problem.seq}`)}>Entry {problem.seq}</a>}
       </p>
       <p class="soft">
@@ -124,7 +126,7 @@ function Places({ of: check }: { of: Check }) {
       {places.map(({ place, stated, expected, held, said }) => (
         <li key={place}>
           <bdi>
-            {place}: {held ?? figure(check, stated)} instead of {said ?? figure(check, expected)}
+            <Sentence of={`${place}: ${held ?? figure(check, stated)} instead of ${said ?? figure(check, expected)}`} />
           </bdi>
         </li>
       ))}

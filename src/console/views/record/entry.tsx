@@ -3,7 +3,7 @@ import { useLive } from "../../live/use-live.ts";
 import { save } from "../../parts/download.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { View } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
@@ -27,7 +27,9 @@ function Entry({ id }: { id: string }) {
     <View name={`Entry ${id}`} live={live} line={pmctl(tenant, "audit", "show", id)}>
       {({ entry: { sentence, type, actor, ts, hash, keyId, payload }, before, next }) => (
         <>
-          <p>{sentence}.</p>
+          <p>
+            <Sentence of={`${sentence}.`} />
+          </p>
           <Facts
             of={[
               ["Type", type],

@@ -6,9 +6,6 @@ import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { priceField, type Stated, type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
 
-/** So many groups are drawn, those with the largest losses. */
-const DRAWN = 100;
-
 /** Markets that tend to end alike: the risks by category. */
 export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
   return (
@@ -40,7 +37,7 @@ export function Symbols({
   return (
     <Table
       name="Symbols"
-      rows={symbols.slice(0, DRAWN)}
+      rows={symbols}
       id={({ feed }) => feed}
       empty="No unsettled market is settled by a price."
       columns={[

@@ -4,7 +4,7 @@ import { SECURITY_TEXTS, type SecurityEvent } from "../../../domain/access/secur
 import { count } from "../../format.ts";
 import { TraderLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
 
 /** The latest refused requests; each leads to its explanation. */
@@ -29,7 +29,14 @@ export function Refusals({
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Refused", cell: ({ operation }) => operation },
         { title: "Who", cell: ({ actor, userId }) => (userId ? <TraderLink id={userId} /> : <bdi>{actor}</bdi>) },
-        { title: "Said", cell: ({ error }) => <bdi>{error}</bdi> },
+        {
+          title: "Said",
+          cell: ({ error }) => (
+            <bdi dir="auto">
+              <Sentence of={error} />
+            </bdi>
+          ),
+        },
         { title: "Code", cell: ({ code }) => <code>{code}</code> },
         {
           title: "Explained",
@@ -52,7 +59,7 @@ export function Turned({ of }: { of: WireResult<"listSecurityEvents">["entries"]
       columns={[
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Event", cell: ({ event }) => event },
-        { title: "Why", cell: (entry) => <bdi>{whyOf(entry)}</bdi> },
+        { title: "Why", cell: (entry) => <bdi dir="auto">{whyOf(entry)}</bdi> },
         { title: "From", cell: ({ address }) => <bdi>{address ?? "—"}</bdi> },
         { title: "Key", cell: ({ keyName, fingerprint }) => <bdi>{keyName ?? fingerprint ?? "—"}</bdi> },
         { title: "Path", cell: ({ route }) => <bdi>{route ?? "—"}</bdi> },

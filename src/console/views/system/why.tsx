@@ -4,7 +4,7 @@ import { useAnswer } from "../../live/use-answer.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { MarketLink, TraderLink } from "../../parts/links.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf, go } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
 
@@ -48,7 +48,9 @@ export function Why({ path, query }: { path: string; query: URLSearchParams }) {
       {found && found.requestId === asked && (
         <section ref={answer} tabIndex={-1} aria-label="Refused request">
           <p>
-            <bdi>{found.error}</bdi>
+            <bdi>
+              <Sentence of={found.error} />
+            </bdi>
           </p>
           <Facts
             of={[
@@ -60,7 +62,13 @@ export function Why({ path, query }: { path: string; query: URLSearchParams }) {
               ["User", found.userId && <TraderLink id={found.userId} />],
               ["Market", found.marketId && <MarketLink id={found.marketId} />],
               ...Object.entries(found.detail).map(
-                ([name, value]) => [name, <bdi key={name}>{String(value)}</bdi>] as const,
+                ([name, value]) =>
+                  [
+                    name,
+                    <bdi key={name}>
+                      <Sentence of={String(value)} />
+                    </bdi>,
+                  ] as const,
               ),
             ]}
           />

@@ -1,7 +1,7 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { Table } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sentence, Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { addressOf } from "../../router.ts";
 
@@ -62,7 +62,10 @@ function Reasons({ of }: { of: Verdict["reasons"] }) {
     <ul>
       {of.map(({ code, message, until, action }) => (
         <li key={code}>
-          <bdi>{message}</bdi> <small>{code}</small>
+          <bdi>
+            <Sentence of={message} />
+          </bdi>{" "}
+          <small>{code}</small>
           {until === null ? (
             ""
           ) : (

@@ -71,7 +71,7 @@ export function WebhooksView({ query }: ViewProps) {
           </div>
           <Inbound of={inbound.items} query={query} />
           <Pager {...at} nextCursor={inbound.nextCursor} cursor="inbound" />
-          <h2>Refused webhooks</h2>
+          <h2>Latest refused webhooks</h2>
           <Refused of={refused} />
           <Secrets />
         </>
