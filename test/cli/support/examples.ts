@@ -138,6 +138,10 @@ export class ExampleTenant {
     const { tradeId } = await ask("trade place --market rain --side yes --amount 30 --user alice");
     const { requestId } = await ask("trade place --market rain --side yes --amount 9999 --user alice");
     const delivery = async () => (await ask("webhook deliveries --limit 1"))[0];
+    const inbound = async () => {
+      await ask("webhook send deposit.completed --set userId=alice --set amountUsd=1");
+      return (await ask("webhook inbound --limit 1"))[0];
+    };
     const connection = embeddedCluster(directory).connection("acme");
     let databases = 0;
     const emptyDatabase = async () => {
@@ -183,6 +187,8 @@ export class ExampleTenant {
       $TIME: async () => signed["webhook-timestamp"],
       $DELIVERY: async () => (await delivery()).deliveryId,
       $EVENT: async () => (await delivery()).eventId,
+      payments: async () => (await inbound()).provider,
+      $SHA256: async () => (await inbound()).sha256,
     };
     return new ExampleTenant(operator, server, names, emptyDatabase);
   }

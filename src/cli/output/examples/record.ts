@@ -9,7 +9,7 @@ audit verify --anchor anchors.ndjson
 audit status
 audit status -o json
 audit anchors
-audit anchors -o json --fields anchors
+audit anchors -o json --fields seq,standing
 audit security
 audit security --since 7d --event auth.failed
 audit refusals
