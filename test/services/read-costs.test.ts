@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import type { Api } from "../../src/contract/operations.ts";
 import type { AuditType } from "../../src/domain/audit/audit-payloads.ts";
@@ -291,6 +291,15 @@ describe(`with ${TRADES} trades of ${TRADERS} traders in ${MARKETS} markets, a r
     // Each one is found, and then read for its columns.
     expect(await cost("c3")).toBeLessThanOrEqual(10);
     expect(await cost("c")).toBe(0);
+  });
+
+  test("operators who ask for a report at the same time share it", async () => {
+    const asked = vi.spyOn(services.pool, "snapshot");
+    onTestFinished(() => asked.mockRestore());
+    const api = localApi(services.handlers, { actor: "admin:ops" });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => api.getDailyReport({ periodDays: 7 })));
+    expect(asked.mock.calls.length).toBeLessThanOrEqual(2);
+    expect(answers).toEqual(answers.map(() => answers[0]));
   });
 
   test("reports read their rollups, and neither trades nor transfers nor the log", async () => {

@@ -24,6 +24,7 @@ import { listTraderResults, type TraderResult } from "../../queries/traders/trad
 import { readPolicy } from "../configuration/policy.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Handlers } from "../invoke.ts";
+import { shareReads } from "../read-batch.ts";
 import { dailyReport } from "./daily-report.ts";
 
 const MAX_TRADERS = 100;
@@ -32,16 +33,20 @@ const MAX_CATEGORIES = 100;
 /** Reports for operators. A period of n days is the current UTC day and the n - 1 days before it. */
 export function reportHandlers(context: ServiceContext) {
   const long = { ...context, pool: longReads(context.pool) };
+  // Operators who look at the same report at the same time share it.
+  const shared = <Asked, Report>(read: (at: ServiceContext, input: Asked) => Promise<Report>) =>
+    shareReads<Asked, Report>(JSON.stringify, (input) => read(long, input));
+  const ofAll = shared(traders);
   return {
-    getOverviewReport: (input) => overview(long, input),
-    getHouseReport: (input) => house(long, input),
-    getDailyReport: (input) => dailyReport(long, input),
+    getOverviewReport: shared(overview),
+    getHouseReport: shared(house),
+    getDailyReport: shared(dailyReport),
     // Of one trader it is short.
-    getTradersReport: (input) => traders(input.userId === undefined ? long : context, input),
+    getTradersReport: (input) => (input.userId === undefined ? ofAll(input) : traders(context, input)),
     getFundingReport: (input) => funding(context, input),
-    getRiskReport: (input) => riskReport(long, input),
+    getRiskReport: shared(riskReport),
     listRisk: (input) => risk(context, input),
-    getHedgeExposure: () => hedgeExposure(long),
+    getHedgeExposure: shared(hedgeExposure),
   } satisfies Handlers;
 }
 

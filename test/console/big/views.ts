@@ -7,6 +7,8 @@ const PAGES = 20;
 const STAY_MS = 6000;
 /** Reports that add a year up, and value every position. */
 const REPORTS = { viewMs: 6000, answerMs: 6000 };
+/** They show such reports, which are read again while others trade. */
+const WITH_REPORTS = ["Overview", "Risk"];
 /** Work that says on the page that it is under way. */
 const SLOW = { viewMs: 30_000, answerMs: 30_000 };
 /** A server that has begun just now walks the whole log and recomputes the ledger first. */
@@ -118,7 +120,8 @@ export async function walkUnderTrades(
   );
   const trading = await keepTrading(server.url, secrets, { users, markets: [market ?? ""], perSecond: PER_SECOND });
   const stay = async (name: string) => {
-    const perSecond = await walk.stay(`${name}, while others trade`, STAY_MS);
+    const options = WITH_REPORTS.includes(name) ? REPORTS : {};
+    const perSecond = await walk.stay(`${name}, while others trade`, STAY_MS, options);
     if (perSecond > MOST_REQUESTS_PER_SECOND) busy.push(`${name}: ${perSecond.toFixed(1)} requests a second`);
   };
   for (const name of VIEWS) {

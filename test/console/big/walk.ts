@@ -81,9 +81,10 @@ export class Walk {
   }
 
   /** Stays on the view, while others trade. @returns requests for each second */
-  async stay(name: string, ms: number): Promise<number> {
+  async stay(name: string, ms: number, { answerMs }: StepOptions = {}): Promise<number> {
     const before = this.#answers.length;
-    await this.step(name, () => this.#page.waitForTimeout(ms), { viewMs: ms + BOUNDS.viewMs });
+    const options = { viewMs: ms + BOUNDS.viewMs, ...(answerMs ? { answerMs } : {}) };
+    await this.step(name, () => this.#page.waitForTimeout(ms), options);
     return (this.#answers.length - before) / (ms / 1000);
   }
 

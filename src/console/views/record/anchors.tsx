@@ -17,8 +17,9 @@ export function Anchors() {
       {({ anchors, ignored }) => (
         <>
           <p class="soft">
-            Signed statements of the log's newest entry, kept outside of the database. Those that went to programs,
-            addresses and receivers are kept there and not listed here.
+            Entries that the log is known to have contained: by signed statements outside of the database, by the last
+            verification, and by what this server has seen. Statements that went to programs, addresses and receivers
+            are kept there, and not listed.
           </p>
           {ignored.map((fault) => (
             <p key={fault} class="warn">
