@@ -85,9 +85,10 @@ test("what a view was reading ends when it is left or asks for something else; a
     if (report && !report.includes("userId")) ended.push(report);
   });
   await page.route("**/v1/reports/**", () => {});
+  const asked = page.waitForRequest("**/v1/reports/traders*");
   await page.getByRole("link", { name: "Overview" }).click();
   const named = (days: number) => ["daily", "house", "traders"].map((each) => `${each}?periodDays=${days}`);
-  await page.waitForRequest("**/v1/reports/traders*");
+  await asked;
   await page.getByLabel("Period").selectOption("7");
   // The page itself would wait for half a minute.
   const soon = { timeout: 10_000 };

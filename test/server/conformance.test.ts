@@ -41,7 +41,8 @@ describe("the document", () => {
       expect([name, ajv.validateSchema(schema)]).toEqual([name, true]);
   });
 
-  test("gives every body and answer an example that its schema accepts", () => {
+  test("gives every body and answer an example that its schema accepts, and all errors the one of their schema", () => {
+    const [errorExample] = (document.components.schemas as Json).Error.examples;
     for (const operation of described) {
       const body = operation.requestBody?.content["application/json"];
       if (body)
@@ -49,7 +50,7 @@ describe("the document", () => {
       for (const [status, { content }] of Object.entries(operation.responses as Json))
         if (content?.["application/json"])
           expectValid(
-            content["application/json"].example,
+            content["application/json"].example ?? (Number(status) < 400 ? undefined : errorExample),
             ...schemaOf(operation, "responses", status, "content", "application/json", "schema"),
           );
     }

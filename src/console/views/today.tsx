@@ -89,13 +89,15 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
         columns={[
           {
             title: "What",
-            cell: ({ title, severity, ...each }) => (
+            cell: ({ title, severity, commands, ...each }) => (
               <>
                 {severity !== "info" && <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>}
                 <a href={placeOf(each, proposals)} dir="ltr">
                   <Sentence of={title} />
                 </a>
                 {each.kind === "market.held" && <Evidence id={each.id} />}
+                {/* What shows the item comes before what decides it. */}
+                <Terminal line={commands.find((line) => line.includes(" show ")) ?? commands[0] ?? ""} />
               </>
             ),
           },
@@ -112,13 +114,6 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
                   .filter(({ proposalId }) => proposalId === id)
                   .map((each) => <Decisions key={id} of={each} subjects={subjects} />)
               ),
-          },
-          {
-            title: "In the terminal",
-            // What shows the item comes before what decides it.
-            cell: ({ commands }) => (
-              <Terminal line={commands.find((line) => line.includes(" show ")) ?? commands[0] ?? ""} />
-            ),
           },
         ]}
       />

@@ -63,6 +63,7 @@ export const ERROR_SCHEMA = {
   properties: { error: { type: "string", description: "The error in words." } },
   required: ["error"],
   additionalProperties: false,
+  examples: [{ error: "Market is closed" }],
 };
 
 export const HEADERS = {
