@@ -22,8 +22,9 @@ let proposal: string;
 
 beforeAll(async () => {
   await tenant.deposit("usr_1", 900);
-  for (const id of ["mkt_settle", "mkt_void", "mkt_correct", "mkt_halt"]) await openHeld(tenant, id, id, "usr_1");
-  await second().settleMarket({ marketId: "mkt_correct", outcome: "yes" });
+  for (const id of ["mkt_settle", "mkt_void", "mkt_correct", "mkt_owed", "mkt_halt"])
+    await openHeld(tenant, id, id, "usr_1");
+  for (const marketId of ["mkt_correct", "mkt_owed"]) await second().settleMarket({ marketId, outcome: "yes" });
   withdrawal = (await user().requestWithdrawal({ amount: 20 })).withdrawalId;
   const proposed = await second().creditWallet({ id: "usr_1", amount: 200, reason: "large" });
   proposal = (proposed as unknown as { proposalId: string }).proposalId;
@@ -66,6 +67,13 @@ const ACTIONS: Readonly<Record<string, () => Meanwhile>> = {
     choose: choose("No"),
     change: () => second().correctMarket({ id: "mkt_correct", outcome: "void", reason: "The other person's" }),
     refusal: /expected/,
+  }),
+  "correct what a user can no longer give back": () => ({
+    path: "/markets/mkt_owed",
+    button: () => page.getByRole("button", { name: "Correct", exact: true }),
+    choose: choose("No"),
+    change: async () => user().requestWithdrawal({ amount: (await user().getPortfolio({})).balanceUsd }),
+    refusal: /Users would owe/,
   }),
   suspend: () => ({
     path: "/markets/mkt_halt",
