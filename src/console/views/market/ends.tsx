@@ -135,7 +135,7 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
           <Change of={shown} />
         </>
       ) : (
-        <p>Choose the right outcome to see how much is taken back and paid.</p>
+        <p>Choose the right outcome to see what it changes.</p>
       ),
     run: (api, shown, values, reason) =>
       api.correctMarket({
@@ -146,14 +146,9 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
     line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "correct", id, ...option("outcome", outcomeText(values))],
-        ...[
-          ...option("expect-outcome", shown && outcomeFlag(shown.from)),
-          ...[
-            ...option("expect-receivables", shown?.receivablesUsd),
-            ...option("max-treasury", shown?.fromTreasuryUsd),
-          ],
-        ],
-        ...said(values, reason),
+        ...option("expect-outcome", shown && outcomeFlag(shown.from)),
+        ...option("expect-receivables", shown?.receivablesUsd),
+        ...[...option("max-treasury", shown?.fromTreasuryUsd), ...said(values, reason)],
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {
