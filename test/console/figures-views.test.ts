@@ -168,6 +168,17 @@ test("Overview compares the period in the address with the one before, draws eac
   await expect.poll(() => new URL(page.url()).search).toBe("?days=1");
   const listed = page.getByRole("table", { name: "Days" }).locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(1);
+  await page.addInitScript(`
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      written.push(text);
+      return write.call(this, text, ...place);
+    };
+  `);
+  await page.reload();
+  const axes = () => page.evaluate<string>("[...new Set(written)].filter((each) => /[a-z]/i.test(each)).join()");
+  await expect.poll(axes).toMatch(/^[A-Z][a-z]{2} \d+$/);
   const today = days.at(-1)?.day.slice(0, 10) ?? "";
   await rowOf(page, today).getByRole("link").click();
   await page.getByRole("heading", { name: "Record", level: 1 }).waitFor();
