@@ -132,6 +132,17 @@ test("Overview compares the period in the address with the one before, draws eac
     expect(await rowOf(page, name).locator("data").first().getAttribute("value")).toBe(String(value));
   expect(await rowOf(page, "Active traders").locator("td").nth(1).textContent()).toBe("1");
   expect(await rowOf(page, "Volume").textContent()).toContain("new");
+  const linkOf = (name: string) => rowOf(page, name).getByRole("link").first().getAttribute("href");
+  const period = `since=${days[0]?.day.slice(0, 10)}T00%3A00%3A00.000Z&until=`;
+  for (const name of ["Volume", "Fees"]) expect(await linkOf(name)).toContain(`type=trade.executed&${period}`);
+  expect(await linkOf("Settled markets")).toContain(`type=market.settled&${period}`);
+  for (const [name, table] of Object.entries({ "House result": "Categories", "Active traders": "Traders" }))
+    expect(
+      await page
+        .locator(`${await linkOf(name)}`)
+        .getByRole("table", { name: table })
+        .count(),
+    ).toBe(1);
   for (const name of ["Volume", "Fees", "House result", "Active traders", "Exposure"]) {
     await page.getByText(`${name} as a table`, { exact: true }).click();
     const values = page.getByRole("table", { name, exact: true }).locator("tbody tr");

@@ -93,7 +93,13 @@ function optionsFor(
     },
     series: [{}, ...curves.map((curve, index) => seriesOf(Library, curve, index, token))],
     axes: [
-      { ...axis, grid: { show: false }, size: 28 * unit, space: 80 * unit, ...(scale.x ? valuesBy(scale.x) : scale.at ? DAYS : TIMES) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28 * unit,
+        space: 80 * unit,
+        ...(scale.x ? valuesBy(scale.x) : scale.at ? DAYS : TIMES),
+      },
       {
         ...axis,
         grid: { stroke: token("--border"), width: 1 },
