@@ -93,8 +93,11 @@ test("a trader is restricted, released and credited; a credit holds only for the
     actor: "admin:ops",
     payload: { userId: "usr_ann", restricted: true, reason: "Asked by the bank" },
   });
+  const why = page.getByText(/^Restricted by admin:ops, .+: .?Asked by the bank.+Entry \d+$/);
+  await why.waitFor();
   expect(await act(page, button("Release"), "The bank is content")).toMatch(/^usr_ann is unverified\. Entry \d+$/);
   await expect.poll(() => button("Restrict").isEnabled()).toBe(true);
+  expect(await why.count()).toBe(0);
 
   await button("Credit").click();
   const dialog = page.getByRole("dialog", { name: "Credit: usr_ann" });
