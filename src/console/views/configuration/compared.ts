@@ -40,7 +40,7 @@ export function comparedFields({ policy, overrides, changes, document, ...config
       const value = override?.value ?? permanent;
       const stated = file.get(field);
       const differs = override !== undefined || (stated !== undefined && !isSame(stated, value));
-      const entry = changes.find(({ payload }) => Object.hasOwn(changesIn(payload), field.replace("policy.", "")));
+      const entry = changeOf(changes, field.replace("policy.", ""), override !== undefined);
       const changed = entry && { ...entry, reason: String(entry.payload.reason ?? "") };
       return {
         field,
@@ -59,6 +59,13 @@ const SPAN = /\.(idle|absolute|per|timeout|maxAge|commandTimeout)$/;
 /** A time span as the file writes it. */
 const written = <Value extends Json | undefined>(field: string, value: Value) =>
   typeof value === "number" && SPAN.test(field) ? formatSpan(value) : value;
+
+/** The newest entry that changed a field of the policy. @param isOverridden whether one that set an override counts */
+export function changeOf(changes: Config["changes"], field: string, isOverridden = false) {
+  return changes.find(
+    ({ payload }) => (isOverridden || payload.until === undefined) && Object.hasOwn(changesIn(payload), field),
+  );
+}
 
 function changesIn({ changes }: { changes?: unknown }): object {
   return typeof changes === "object" && changes !== null ? changes : {};
