@@ -34,12 +34,14 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
   const sources = page.getByRole("table", { name: "Sources" });
   const cellsOf = (id: string) => sources.locator(`[data-id="${id}"] td`).allTextContents();
   await sources.waitFor();
-  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100002.5", "1"]);
-  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100000.5", "-1"]);
-  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100002\.5/ }).waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toBe("Samples of pm:btc");
+  expect(await page.evaluate("document.activeElement.getBoundingClientRect().top >= 0")).toBe(true);
+  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100,002.5", "1"]);
+  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100,000.5", "-1"]);
+  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100,002\.5/ }).waitFor();
   await page.getByText("Prices by source as a table").click();
   const values = page.getByRole("table", { name: "Prices by source" });
-  await values.getByText("100000.1").waitFor();
+  await values.getByText("100,000.1").waitFor();
   expect(await values.locator("tbody tr").count()).toBe(3);
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
@@ -72,6 +74,16 @@ test("the tenant's own feeds and those in use come first, and what closes next t
   await expect.poll(() => asked).toEqual([{ feeds: ["pm:eth", "desk:steel"] }]);
   await page.getByText("40 built-in feeds that no open market names").click();
   await rowOf(page, "pm:xau").waitFor();
+  const hold = {
+    marketId: id,
+    question: terms.question,
+    reason: "stale",
+    resolutionRef: "pm:eth > 5000",
+    detail: "Old",
+  };
+  await page.route("**/v1/oracle/held", (route) => route.fulfill({ json: [{ ...hold, heldAt: closeAt }] }));
+  const decide = page.getByRole("table", { name: "Held markets" }).getByRole("link", { name: "Settle or void it" });
+  expect(await decide.getAttribute("href")).toBe(`/console/markets/${id}`);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
@@ -119,7 +131,7 @@ test("a resolution leads to the entry with its evidence", async () => {
   const { page, title, complaints, close } = await openConsole(tenant, { path: "/oracle" });
   const resolution = page.getByRole("table", { name: "Resolutions" }).locator('[data-id="mkt_1"]');
   await resolution.waitFor();
-  expect(await resolution.textContent()).toContain("Above <b>100000</b>?Yes100500.5100000pm:btc");
+  expect(await resolution.textContent()).toContain("Above <b>100000</b>?Yes100,500.5100,000pm:btc");
   await resolution.getByRole("link", { name: /^Entry/ }).click();
   await page.getByText('"price": "100500.5"').waitFor();
   expect(await title()).toMatch(/^Entry \d+$/);

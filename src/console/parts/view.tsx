@@ -47,14 +47,19 @@ export function View<Value>({
 export function Section<Value>({
   title,
   live,
+  isAsked = false,
   children,
 }: {
   title: string;
   live: Live<Value>;
+  /** A person asked for it by a link elsewhere on the page, and reads on here. */
+  isAsked?: boolean;
   children(value: Value): ComponentChildren;
 }) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => void (isAsked && place.current?.focus()), []);
   return (
-    <section aria-label={title}>
+    <section ref={place} tabIndex={isAsked ? -1 : undefined} aria-label={title}>
       <h2>{title}</h2>
       <Figures live={live}>{children}</Figures>
     </section>

@@ -1,5 +1,6 @@
 import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
+import { price } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
 import { Action, type ActionOf } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -65,6 +66,10 @@ export function OracleView({ query }: ViewProps) {
               },
               { title: "Rule", cell: ({ resolutionRef }) => <bdi>{resolutionRef}</bdi> },
               { title: "Since", cell: ({ heldAt }) => <Time at={heldAt} /> },
+              {
+                title: "Decide",
+                cell: ({ marketId }) => <MarketLink id={marketId} question="Settle or void it on its page" />,
+              },
             ]}
           />
           {feed && <Samples key={feed} feed={feed} />}
@@ -115,8 +120,8 @@ function Resolutions({ of }: { of: WireResult<"getOracleStatus">["recentResoluti
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
         { title: "Outcome", cell: ({ outcome }) => (outcome === 1 ? "Yes" : "No") },
-        { title: "Price", isNumber: true, cell: ({ price }) => String(price) },
-        { title: "Strike", isNumber: true, cell: ({ strikes }) => strikes.join(" to ") },
+        { title: "Price", isNumber: true, cell: ({ price: decisive }) => price(decisive) },
+        { title: "Strike", isNumber: true, cell: ({ strikes }) => strikes.map(price).join(" to ") },
         {
           title: "Evidence",
           cell: ({ ref, sequence }) => (
