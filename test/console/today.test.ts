@@ -22,6 +22,7 @@ beforeAll(async () => {
 test("without a session the page is the sign-in form; a wrong key is refused in words, and the key does not stay", async () => {
   const { page, complaints, close } = await openPage(await openBrowser());
   await page.goto(`${tenant.server.opsUrl}/console/nowhere`);
+  await page.getByText("To the console of acme").waitFor();
   await page.getByLabel("Admin key").fill("sk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   expect(await page.getByRole("alert").textContent()).toMatch(/key/i);

@@ -42,6 +42,8 @@ export interface ActionOf<Shown> {
   line(values: Values, reason: string, shown: Shown | undefined, tag?: string | null): string;
   /** The notice afterwards. */
   done(result: unknown): string;
+  /** Leads to what was made. */
+  link?(result: unknown): ComponentChildren;
   /** Why it is not possible now, such as "The market is settled". */
   unfit?: string | undefined;
   /** Finds the entries about the thing, so that an open dialog can say who changed it. */
@@ -163,7 +165,7 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq: await entryAbout(result, seq, api), result });
+      tell({ text: of.done(result), link: of.link?.(result), seq: await entryAbout(result, seq, api), result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.
