@@ -46,11 +46,14 @@ export function View<Value>({
 /** A part of a view with a reading of its own, so that a slow one holds nothing else up. */
 export function Section<Value>({
   title,
+  id,
   live,
   isAsked = false,
   children,
 }: {
   title: string;
+  /** For links to it. */
+  id?: string;
   live: Live<Value>;
   /** A person asked for it by a link elsewhere on the page, and reads on here. */
   isAsked?: boolean;
@@ -59,7 +62,7 @@ export function Section<Value>({
   const place = useRef<HTMLElement>(null);
   useEffect(() => void (isAsked && place.current?.focus()), []);
   return (
-    <section ref={place} tabIndex={isAsked ? -1 : undefined} aria-label={title}>
+    <section ref={place} tabIndex={isAsked ? -1 : undefined} aria-label={title} id={id}>
       <h2>{title}</h2>
       <Figures live={live}>{children}</Figures>
     </section>
