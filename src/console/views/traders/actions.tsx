@@ -6,6 +6,7 @@ import { exactUsd } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Sentence } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { option, pmctl, pmctlAbout } from "../../terminal-line.ts";
 import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
@@ -80,7 +81,8 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
       <Action
         of={standing("Restrict", {
           operation: "restrictUser",
-          effect: "Trading and withdrawing stop at once. Positions and money stay as they are.",
+          effect:
+            "Trading and new withdrawals stop at once. A withdrawal that waits already is still paid if somebody approves it. Positions and money stay as they are.",
           unfit: isRestricted ? "The trader is restricted already." : undefined,
         })}
       />
@@ -108,6 +110,17 @@ function CreditLimit({ amount }: { amount: number }) {
   return (
     <p class="bad">It will be refused: a credit is at most {exactUsd(policy.maxCreditUsd)} (policy.maxCreditUsd).</p>
   );
+}
+
+/** What speaks against paying a trader's money out. */
+export function Cautions({ of }: { of: readonly string[] }) {
+  return of.map((text) => (
+    <p key={text} class="warn">
+      <strong>
+        <Sentence of={text} />.
+      </strong>
+    </p>
+  ));
 }
 
 /** A trader's money, as dialogs show it. */
