@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { instant } from "../format.ts";
 import { type Curve, rowsOf, type Scale, summaryOf } from "./curve.ts";
 import { drawPlot, loadLibrary, type Plot } from "./plot.ts";
 import { Table } from "./table.tsx";
@@ -52,15 +51,19 @@ export function Chart({
       <figcaption>
         <strong>{name}</strong>
         <span class="soft">
-          {x === undefined
-            ? curves.map((each, index) => (
-                <>
-                  {curves.length > 1 && <Swatch of={each} index={index} />}
-                  {summaryOf(each, scale)}
-                  {index < curves.length - 1 && "; "}
-                </>
-              ))
-            : `${(scale.x ?? scale.at ?? instant)(x)}: ${curves.flatMap((each, index) => wordsAt(each, ys[index], scale)).join(", ")}`}
+          {x === undefined ? (
+            curves.map((each, index) => (
+              <>
+                {curves.length > 1 && <Swatch of={each} index={index} />}
+                {summaryOf(each, scale)}
+                {index < curves.length - 1 && "; "}
+              </>
+            ))
+          ) : (
+            <>
+              <At x={x} scale={scale} />: {curves.flatMap((each, index) => wordsAt(each, ys[index], scale)).join(", ")}
+            </>
+          )}
         </span>
       </figcaption>
       {isBroken ? (
@@ -84,6 +87,12 @@ function Swatch({ of: { color = "--accent", shape }, index }: { of: Curve; index
   return <span class={`swatch ${line}`} style={{ color: `var(${color})` }} aria-hidden="true" />;
 }
 
+/** A value of the horizontal axis. */
+function At({ x, scale }: { x: number; scale: Scale }) {
+  const words = scale.x ?? scale.at;
+  return words ? <span>{words(x)}</span> : <Time at={x} />;
+}
+
 function wordsAt({ name }: Curve, value: number | null | undefined, { y }: Scale): string[] {
   return value === null || value === undefined ? [] : [`${name} ${y(value)}`];
 }
@@ -103,7 +112,6 @@ function AsTable({
   over: string;
 }) {
   const [isOpen, setOpen] = useState(false);
-  const words = scale.x ?? scale.at;
   type Row = (typeof rows)[number];
   return (
     <details class="values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -115,7 +123,7 @@ function AsTable({
           id={([x]) => String(x)}
           empty="There are no values."
           columns={[
-            { title: over, cell: ([x]: Row) => (words ? words(x) : <Time at={x} />) },
+            { title: over, cell: ([x]: Row) => <At x={x} scale={scale} /> },
             ...curves.map(({ name: title }, index) => ({
               ...{ title, isNumber: true },
               cell: ([, ...ys]: Row) => {

@@ -111,7 +111,10 @@ function List({
           title: "Sources",
           cell: ({ sources }) => <bdi title={sources.join(", ")}>{sources.map(shortened).join(", ")}</bdi>,
         },
-        { title: "Unusable", cell: ({ lacking: unusable }) => <bdi>{unusable.join(", ") || "—"}</bdi> },
+        {
+          title: "Unusable",
+          cell: ({ lacking: unusable }) => (unusable.length > 0 ? <bdi>{unusable.join(", ")}</bdi> : "—"),
+        },
         { title: "Quorum", isNumber: true, cell: ({ quorum }) => String(quorum) },
         { title: "Price", isNumber: true, cell: (feed) => checkOf(feed)?.price ?? "—" },
         { title: "Spread", isNumber: true, cell: (feed) => checkOf(feed)?.spread ?? "—" },
