@@ -82,7 +82,7 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
         of={standing("Restrict", {
           operation: "restrictUser",
           effect:
-            "Trading and new withdrawals stop at once. A withdrawal that waits already is still paid if somebody approves it. Positions and money stay as they are.",
+            "Trading and new withdrawals stop at once. A withdrawal that waits already is still paid if an operator approves it. Positions and money stay as they are.",
           unfit: isRestricted ? "The trader is restricted already." : undefined,
         })}
       />
