@@ -189,6 +189,7 @@ test("where another person must agree, an approval proposes, and the row decides
   await page.getByRole("link", { name: "Today" }).click();
   const credit = page.locator('[data-kind="proposal"]');
   await credit.getByText("$15.00").waitFor();
+  expect(await credit.getByRole("link").getAttribute("href")).toBe("/console/traders/usr_cat");
   await credit.getByRole("button", { name: "Approve" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("link", { name: "usr_cat" }).waitFor();

@@ -74,7 +74,12 @@ export async function waitingApprovals(api: Api): Promise<Proposal[]> {
   return (await api.listProposals({ kind: "withdraw", status: "pending", limit: 200 })).items;
 }
 
-function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }) {
+/** The buttons that decide a pending withdrawal. */
+export function Decide({
+  of: { withdrawalId: id, amount, userId },
+}: {
+  of: Pick<Withdrawal, "withdrawalId" | "amount" | "userId">;
+}) {
   const { tenant } = useDesk().session;
   const decision = (
     label: "Approve" | "Reject",
