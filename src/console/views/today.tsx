@@ -221,7 +221,7 @@ function placeOf(
     case "kyc":
       return traderAddress(id);
     case "receiver":
-      return addressOf("/webhooks");
+      return addressOf("/webhooks", { receiver: id });
     case "chain":
     case "ledger":
       return addressOf("/record");
