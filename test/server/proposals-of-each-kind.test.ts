@@ -119,7 +119,11 @@ describe.each([
     const { id } = await traded();
     const first = await proposed(api().settleMarket({ marketId: id, outcome: "no" }));
     await eve().approveProposal({ id: first.proposalId });
-    const { proposalId } = await proposed(api().correctMarket({ id, outcome: "yes", reason: REASON }));
+    // Who approves it sees what is owed then.
+    const correction = { id, outcome: "yes", reason: REASON } as const;
+    await expect(api().correctMarket({ ...correction, expectReceivablesUsd: 1 })).rejects.toThrow("owe 0 USD");
+    const { proposalId } = await proposed(api().correctMarket({ ...correction, expectReceivablesUsd: 0 }));
+    expect((await api().getProposal({ id: proposalId })).request).not.toHaveProperty("expectReceivablesUsd");
     expect(await api().getMarket({ id })).toMatchObject({ status: "settled", outcome: "no", corrections: [] });
     expect(await eve().approveProposal({ id: proposalId })).toMatchObject({ kind: "correct", status: "executed" });
     expect(await api().getMarket({ id })).toMatchObject({ outcome: "yes", corrections: [{ from: "no", to: "yes" }] });
