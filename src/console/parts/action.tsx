@@ -149,8 +149,10 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     setSending(true);
     setProblem(undefined);
     let seq: string | null = null;
+    let isReplayed = false;
     const onHeaders = (headers: Headers): void => {
       seq = headers.get("audit-seq");
+      isReplayed = headers.has("idempotent-replayed");
     };
     const given = reason.trim();
     try {
@@ -158,7 +160,8 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       const bound = { ...(tag && { ifMatch: tag }), policyTtlSec };
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...bound });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq: await entryAbout(result, seq, api), result });
+      const text = seq || isReplayed ? of.done(result) : `${of.done(result)} It was so already: nothing was recorded.`;
+      tell({ text, seq: await entryAbout(result, seq, api), result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.
