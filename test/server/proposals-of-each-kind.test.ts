@@ -188,6 +188,11 @@ describe.each([
       const rows = await office.tenant.sql`select t::text as text from ${office.tenant.sql(table)} t`;
       expect(rows.map(({ text }) => text).join("\n")).not.toContain(key);
     }
+    // Once it has leaked, a new value would have to be agreed to; it can be ended at once.
+    const leaked = { name: `new${name}`, type: "admin" } as const;
+    await proposed(api().rotateKey({ ...leaked, leaked: true }));
+    expect(await api().revokeKey(leaked)).toMatchObject({ ...leaked, revokedAt: expect.anything() });
+    expect((await api().listKeys({})).filter((each) => each.name === leaked.name && each.active)).toEqual([]);
   });
 
   test("the public sees a market's proposal without its people, its request and its result", async () => {

@@ -19,7 +19,7 @@ const PERIODS = [
   ["1", "Today"],
   ["7", "7 days"],
   ["90", "90 days"],
-  ["365", "a year"],
+  ["365", "365 days"],
 ] as const;
 const DRAWN = 20;
 
