@@ -125,7 +125,10 @@ describe.each([
     const { proposalId } = await proposed(api().correctMarket({ ...correction, expectReceivablesUsd: 0 }));
     expect((await api().getProposal({ id: proposalId })).request).not.toHaveProperty("expectReceivablesUsd");
     expect(await api().getMarket({ id })).toMatchObject({ status: "settled", outcome: "no", corrections: [] });
-    expect(await eve().approveProposal({ id: proposalId })).toMatchObject({ kind: "correct", status: "executed" });
+    expect(await code(eve().approveProposal({ id: proposalId, expectReceivablesUsd: 1 }))).toBe("EXPECTATION_NOT_MET");
+    expect((await api().getProposal({ id: proposalId })).approvals).toHaveLength(1);
+    const seen = { id: proposalId, expectReceivablesUsd: 0 };
+    expect(await eve().approveProposal(seen)).toMatchObject({ kind: "correct", status: "executed" });
     expect(await api().getMarket({ id })).toMatchObject({ outcome: "yes", corrections: [{ from: "no", to: "yes" }] });
   });
 
