@@ -231,6 +231,11 @@ test("Risk sums the worst case by market, symbol and category, and says what a s
   await expect
     .poll(async () => Number(await fact("Cost of what is supposed")))
     .toBe(worstCase(risks, { mkt_1: "no", [id]: "no" }).supposed);
+  const ofIt = page.getByLabel(/Suppose that it settles: Will BTC/);
+  await ofIt.selectOption("yes");
+  await symbol.getByText(`${id} counts as supposed: Yes, against this price`).waitFor();
+  expect(await symbol.locator("data").last().getAttribute("value")).toBe(String(lossIf(riskOf(id), "yes")));
+  await ofIt.selectOption("");
   // A reload, and so a sent link, supposes the same.
   const settles = page.getByLabel(/Suppose that it settles: Will mkt_1/);
   await expect.poll(() => new URL(page.url()).search).toBe("?settles.mkt_1=no&price.pm%3Abtc=100000");

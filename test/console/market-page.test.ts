@@ -225,6 +225,7 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   await waits.getByText('It would settle "Will two agree?" as no.').waitFor();
   for (const fact of ["Payouts", "Total", "House result, less fees given back", "Earliest effect"])
     await waits.getByText(fact, { exact: true }).waitFor();
+  await waits.getByText("Each button first shows every sum that would move").waitFor();
   const { proposalId } = await second.getMarketProposal({ id: "mkt_two" });
   await second.rejectProposal({ id: proposalId, reason: "Not yet" });
   await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 5000 });

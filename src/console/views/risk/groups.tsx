@@ -1,10 +1,10 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { decimalText, parseDecimal } from "../../../domain/decimal.ts";
-import { count } from "../../format.ts";
+import { count, outcomeWords } from "../../format.ts";
 import { CategoryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { priceField, type Stated, type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
+import { priceField, type Stated, type SymbolRisk, supposedAt, supposedIn, worstCase } from "./what-if.ts";
 
 /** Markets that tend to end alike: the risks by category. */
 export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
@@ -68,13 +68,30 @@ export function Symbols({
         {
           title: "Then it costs",
           isNumber: true,
-          cell: ({ risks, feed }) => {
-            const price = parseDecimal(priceOf(feed));
-            return <Usd of={price ? worstCase(risks, supposedAt(risks, price)).supposed : null} />;
-          },
+          cell: (symbol) => <CostAt of={symbol} stated={stated} />,
         },
       ]}
     />
+  );
+}
+
+/** A market that is supposed to settle by itself counts so here as well, and not by the price. */
+function CostAt({ of: symbol, stated }: { of: SymbolRisk; stated: Stated }) {
+  const { risks, feed } = symbol;
+  const price = parseDecimal(stated[priceField(feed)] ?? "");
+  if (!price) return <Usd of={null} />;
+  const [byPrice, supposed] = [supposedAt(risks, price), supposedIn(stated, risks, [symbol])];
+  const against = risks.filter(({ marketId: id }) => supposed[id] !== byPrice[id]);
+  return (
+    <>
+      <Usd of={worstCase(risks, supposed).supposed} />
+      {against.map(({ marketId: id }) => (
+        <small key={id}>
+          <br />
+          {id} counts as supposed: {outcomeWords(supposed[id] ?? null)}, against this price
+        </small>
+      ))}
+    </>
   );
 }
 
