@@ -14,6 +14,7 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const month = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short" });
 const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Dollars, to the cent. */
@@ -29,6 +30,8 @@ export const short = (value: number): string => compact.format(value);
 export const percent = (share: number): string => percents.format(share);
 /** Date and time. */
 export const instant = (ms: number): string => moment.format(ms);
+/** Date and time with the zone, for paper. */
+export const zonedInstant = (ms: number): string => zoned.format(ms);
 /** A date without its time. */
 export const dateOf = (ms: number): string => date.format(ms);
 export const timeOfDay = (ms: number): string => second.format(ms);

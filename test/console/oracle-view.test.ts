@@ -93,7 +93,20 @@ test("who lets the oracle sweep, and why, is on record, also if nothing came of 
   const operator = localApi(tenant.services.handlers, { actor: "cli:timer" });
   tenant.services.sweeps.run = async () => ({ watched: 2, asked: 0, settled: [], held: [], failures: [] });
   const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
-  const notice = await act(page, page.getByRole("button", { name: "Sweep" }), "The feed is back");
+  const sweep = page.getByRole("button", { name: "Sweep" });
+  await sweep.click();
+  await page.getByRole("dialog").getByText("No market is due: a sweep settles nothing now.").waitFor();
+  await page.keyboard.press("Escape");
+  const terms = { question: "Due now?", category: "crypto", kind: "lmsr", p0: 0.5 } as const;
+  const closeAt = new Date(Date.now() + 1500).toISOString();
+  const { id } = await operator.createMarket({ ...terms, closeAt, resolutionRef: "pm:eth > 5000" });
+  await tenant.openMarket("mkt_person", { question: "By hand?", closeAt: Date.parse(closeAt) });
+  await expect.poll(async () => (await operator.listRisk({ status: "closed" })).length, { timeout: 5000 }).toBe(2);
+  const notice = await act(page, sweep, "The feed is back", async (dialog) => {
+    await dialog.getByText(/^1 market is due and pays at most \$0\.00 in all\.$/).waitFor();
+    expect(await dialog.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.dataset.id))).toEqual([id]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
   expect(notice).toMatch(/^Looked at 2, settled 0, left 0 to a person\. Entry \d+$/);
   // Without a reason and without a result there is nothing to record.
   await operator.sweepOracle({});

@@ -172,3 +172,17 @@ test("Today shows an old backup, a certificate and a key that end, and leads to 
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
+
+test("a withdrawal is decided on Today, and its link leads to its row on Funds", async () => {
+  const holder = localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } });
+  const { withdrawalId } = await holder.requestWithdrawal({ amount: 20 });
+  const { page, complaints, close } = await openConsole(tenant);
+  const row = rowOf(page, withdrawalId);
+  expect(await row.getByRole("link").getAttribute("href")).toBe("/console/funds?status=pending&user=usr_1");
+  await row.getByRole("button", { name: "Approve" }).waitFor();
+  const notice = await act(page, row.getByRole("button", { name: "Reject" }), "No such account");
+  expect(notice).toMatch(/^The withdrawal of \$20\.00 by usr_1 is rejected\. Entry \d+$/);
+  await row.waitFor({ state: "detached" });
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useDesk } from "../desk.ts";
+import { zonedInstant } from "../format.ts";
 import type { Live } from "../live/use-live.ts";
 import { Terminal } from "./terminal.tsx";
 import { Sentence, Time } from "./time.tsx";
@@ -25,8 +26,14 @@ export function View<Value>({
   children(value: Value): ComponentChildren;
 }) {
   const heading = useHeading(name);
+  const { tenant } = useDesk().session;
   return (
     <>
+      {live.readAtMs !== undefined && (
+        <p class="printed">
+          {tenant} · {zonedInstant(live.readAtMs)}
+        </p>
+      )}
       <header class="head">
         <h1 ref={heading} tabIndex={-1} dir="auto">
           {name}
