@@ -155,15 +155,15 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   const confirm = async (): Promise<void> => {
     setSending(true);
     setProblem(undefined);
-    let seq: string | null = null;
+    let answered = new Headers();
     const onHeaders = (headers: Headers): void => {
-      seq = headers.get("audit-seq");
+      answered = headers;
     };
     const given = reason.trim();
     try {
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq: await entryAbout(result, seq, api), result });
+      tell({ text: of.done(result), seq: await entryAbout(result, answered, [session.actor, given], api), result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.
