@@ -13,6 +13,8 @@ export interface ApiOptions {
   idempotencyKey?: string;
   /** The tag of what was shown; the change is refused if the live one differs. */
   ifMatch?: string;
+  /** After how many seconds a change of the policy ends by itself. */
+  policyTtlSec?: number | undefined;
   /** A refresh of the page, which does not prolong the session. */
   isBackground?: boolean;
   /** Given when a read is no longer wanted. A change is never ended midway. */
@@ -75,7 +77,7 @@ function headersFor(
   method: string,
   body: string | undefined,
   { csrfToken }: Session,
-  { reason, idempotencyKey, ifMatch, isBackground }: ApiOptions,
+  { reason, idempotencyKey, ifMatch, policyTtlSec, isBackground }: ApiOptions,
 ): Record<string, string> {
   const headers: Record<string, string> = { accept: "application/json" };
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -84,6 +86,7 @@ function headersFor(
   headers["x-csrf-token"] = csrfToken;
   headers["idempotency-key"] = idempotencyKey ?? crypto.randomUUID();
   if (ifMatch !== undefined) headers["if-match"] = ifMatch;
+  if (policyTtlSec !== undefined) headers["policy-ttl"] = String(policyTtlSec);
   // A header contains bytes, and the server reads them as UTF-8.
   if (reason !== undefined) headers["audit-reason"] = String.fromCharCode(...new TextEncoder().encode(reason));
   return headers;

@@ -25,3 +25,13 @@ export async function refusedBy(response: Response): Promise<Refused> {
 export function unreachable(): never {
   throw new Refused("UNREACHABLE", "The server cannot be reached");
 }
+
+/** After these, what was shown no longer holds: it is read again, and the person is asked again. */
+export const OUTDATED: readonly string[] = ["EXPECTATION_NOT_MET", "PRECONDITION_FAILED", "REFUSED"];
+
+/** What a person does after a refused change. */
+export function nextStep(code: string): string | undefined {
+  if (OUTDATED.includes(code)) return "The figures are read again: check them and confirm again.";
+  // In another dialog the same change would be another one.
+  return code === "UNREACHABLE" ? "The change may have been made. Confirm again here: it is made once." : undefined;
+}

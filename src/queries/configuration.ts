@@ -1,3 +1,4 @@
+import { SYSTEM_ACTOR } from "../domain/audit/actors.ts";
 import { payloadOf } from "../domain/audit/audit-link.ts";
 import type { StoredStatus } from "../domain/market/market.ts";
 import type { Market } from "../engine/rows.ts";
@@ -110,13 +111,17 @@ export type ConfigurationEntry = ReturnType<typeof toEntry>;
 const ofConfiguration = (sql: ReadSql) =>
   sql`type in ('config.applied', 'policy.updated', 'key.created', 'key.revoked', 'market.suspended', 'market.resumed')`;
 
-/** The latest entries of live changes, newest first; without applies, which carry whole documents. */
+/**
+ * The latest entries of live changes, newest first; without applies, which carry whole documents, and without the ends
+ * of overrides by the clock, which change no stored value.
+ */
 export async function listLiveChanges(sql: ReadSql, limit: number): Promise<ConfigurationEntry[]> {
   const rows = await sql`
     select seq, type, actor, payload, ts, hash
       from audit
      where ${ofConfiguration(sql)}
        and type <> 'config.applied'
+       and not (type = 'policy.updated' and actor = ${SYSTEM_ACTOR})
      order by seq desc
      limit ${limit}`;
   return rows.map((row) => withoutStates(toEntry(row)));

@@ -217,6 +217,7 @@ describe("voiding and correcting on the command line", () => {
       const id = await settled("no");
       const options = { id, outcome: "yes", reason: REASON, yes: true } as const;
       expect(await corrects({ ...options, maxTreasury: 1 })).toMatchObject({ exit: 7, stdout: "" });
+      expect(await corrects({ ...options, expectReceivables: 1 })).toMatchObject({ exit: 7, stdout: "" });
       expect(await corrects(options)).toMatchObject({ exit: 0 });
       expect(await corrects({ ...options, outcome: "yes" })).toMatchObject({
         ...{ exit: 7, stderr: expect.stringContaining("OUTCOME_UNCHANGED") },

@@ -111,6 +111,13 @@ describe("formats", () => {
     },
   );
 
+  test.each(["x;=1+1;y", "x\t=1+1\ty"])("nor to one that splits at another separator: %j", async (text) => {
+    const { output, stdout } = testIo({ format: "csv" });
+    await output.print([{ id: text, text, nested: { amount: -1, codes: [] } }], view);
+    const cell = `"${text.replace("=", "'=")}"`;
+    expect(stdout.text.split("\r\n")[1]?.startsWith(`${cell},${cell},`)).toBe(true);
+  });
+
   test("csv leaves numbers below zero what they are", async () => {
     const { output, stdout } = testIo({ format: "csv", fields: ["id", "nested.amount"] });
     await output.print([{ id: "x", text: "", nested: { amount: -1.5, codes: [] } }], view);

@@ -175,6 +175,22 @@ describe.each(doors)("receipts and exports through the %s door", (name, open) =>
     expect(await verify({ anchor: "anchor" })).toMatchObject({ exit: 0, report: { verified: true } });
   });
 
+  test.each([{ ts: "2020-01-01T00:00:00.000Z" }, { keyId: "ak_000000000000" }])(
+    "a receipt that states %j of an entry of the log is refused, also beside the true one",
+    async (change) => {
+      await rm(path("stated"), { force: true });
+      await receipted("stated", (api) => api.reconcile({}));
+      const text = await readFile(path("stated"), "utf8");
+      const altered = JSON.stringify({ ...JSON.parse(text), ...change });
+      await writeFile(path("stated"), `${altered}\n${text}`);
+      const verifier = chainVerifier(name === "db" ? door.services : undefined, KEYS);
+      await expect(verifier(door.api(), { anchors: await anchorsIn("stated") })).rejects.toMatchObject({
+        code: "USAGE",
+        message: expect.stringContaining(`in ${path("stated")}, but with the`),
+      });
+    },
+  );
+
   test("a tail that was cut with its head row, or sealed anew with the key, does not hold against a receipt", async () => {
     await receipted("tail", (api) => api.reconcile({}));
     const { seq } = await latest();

@@ -48,6 +48,8 @@ test("Configuration compares file and live value, shows each apply's changes, an
   const notice = await act(page, back, "Back to the first", async (dialog) => {
     await dialog.locator('[data-id="policy.maxTradeUsd"]').waitFor();
     expect(await dialog.locator("[data-id]").allTextContents()).toEqual(["policy.maxTradeUsd250400LOOSENS"]);
+    await dialog.getByText("This loosens a protection: policy.maxTradeUsd.").waitFor();
+    await dialog.getByText(/ --on-drift overwrite --accept-loosening --expect-version \d+ -t acme$/).waitFor();
     await dialog.getByText("No trade of the last 30 days would have been refused.").waitFor();
     await dialog.getByText(/^policy\.maxTradeUsd was changed live by admin:.*, entry \d+: A try$/).waitFor();
     await dialog.getByText("Only pmctl checks the rules of the tenant file.").waitFor();
@@ -59,9 +61,18 @@ test("Configuration compares file and live value, shows each apply's changes, an
   expect(newest).toMatchObject({ rollbackTo: Number(seq), reason: "Back to the first" });
   expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({ maxTradeUsd: 400 });
   // The command line finds nothing left to bring back.
-  expect(JSON.parse(await done("rollback", "acme", "--to", String(seq), "--yes", "-o", "json"))).toMatchObject([
-    { changed: false },
-  ]);
+  const again = ["rollback", "acme", "--to", String(seq), "--yes", "-o", "json"];
+  expect(JSON.parse(await done(...again))).toMatchObject([{ changed: false }]);
+  const stale = await operator.run(...again, "--expect-version", "1");
+  expect([stale.exitCode, stale.stderr]).toEqual([7, expect.stringContaining("was changed since it was read")]);
+  // Nor does the page.
+  await back.click();
+  const asked = page.getByRole("dialog");
+  await asked.getByText("Nothing would change: everything is as that apply stated it.").waitFor();
+  expect(await asked.getByText(/^pmctl/).textContent()).not.toContain("--accept-loosening");
+  await asked.getByRole("textbox", { name: "Reason" }).fill("Again");
+  expect(await asked.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  await asked.getByRole("button", { name: "Cancel" }).click();
   expect(troubles(complaints)).toEqual([]);
   await close();
 });
@@ -83,6 +94,8 @@ test("a dialog whose figures are outdated changes nothing, and a freeze stops ro
   const freeze = page.getByRole("button", { name: "Freeze", exact: true });
   await act(page, freeze, "Release week", (asked) => asked.getByLabel("Until").fill(tomorrow));
   await page.getByText("Release week").waitFor();
+  const back = applies.last().getByRole("button", { name: "Roll back" });
+  expect(await back.getAttribute("title")).toBe("The configuration is frozen: lift the freeze first.");
   await act(page, page.getByRole("button", { name: "Lift the freeze" }), "Over");
   await page.getByText("Release week").waitFor({ state: "detached" });
   expect(troubles(complaints).filter((each) => !each.includes("status of 400"))).toEqual([]);
@@ -131,6 +144,16 @@ test("Change sets one limit after showing its effect, bound to the value shown; 
     });
     expect(result).toContain(`policy.${name} is ${wanted}.`);
   }
+  const cap = rowOf(page, "policy.maxUserExposureUsd");
+  await act(page, cap.getByRole("button", { name: "Change" }), "For the final", async (dialog) => {
+    await dialog.getByLabel("New value").fill("20000");
+    await dialog.getByLabel("Ends after").fill("31d");
+    await dialog.getByText("Ends after is a time such as 90s, 2h or 7d: at most 30d.").waitFor();
+    await dialog.getByLabel("Ends after").fill("2h");
+    await dialog.getByText("This loosens a protection: policy.maxUserExposureUsd.").waitFor();
+    await dialog.getByText(/ policy set maxUserExposureUsd=20000 --ttl 2h --accept-loosening /).waitFor();
+  });
+  await cap.locator("td").nth(4).locator("time").waitFor();
   const kyc = rowOf(page, "policy.kycReview").getByRole("button", { name: "Change" });
   await act(page, kyc, "By hand", (dialog) => dialog.getByLabel("No", { exact: true }).check());
   expect(JSON.parse(await done("policy", "show", "-t", "acme", "-o", "json"))).toMatchObject({

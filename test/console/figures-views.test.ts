@@ -132,6 +132,17 @@ test("Overview compares the period in the address with the one before, draws eac
     expect(await rowOf(page, name).locator("data").first().getAttribute("value")).toBe(String(value));
   expect(await rowOf(page, "Active traders").locator("td").nth(1).textContent()).toBe("1");
   expect(await rowOf(page, "Volume").textContent()).toContain("new");
+  const linkOf = (name: string) => rowOf(page, name).getByRole("link").first().getAttribute("href");
+  const period = `since=${days[0]?.day.slice(0, 10)}T00%3A00%3A00.000Z&until=`;
+  for (const name of ["Volume", "Fees"]) expect(await linkOf(name)).toContain(`type=trade.executed&${period}`);
+  expect(await linkOf("Settled markets")).toContain(`type=market.settled&${period}`);
+  for (const [name, table] of Object.entries({ "House result": "Categories", "Active traders": "Traders" }))
+    expect(
+      await page
+        .locator(`${await linkOf(name)}`)
+        .getByRole("table", { name: table })
+        .count(),
+    ).toBe(1);
   for (const name of ["Volume", "Fees", "House result", "Active traders", "Exposure"]) {
     await page.getByText(`${name} as a table`, { exact: true }).click();
     const values = page.getByRole("table", { name, exact: true }).locator("tbody tr");
@@ -168,6 +179,17 @@ test("Overview compares the period in the address with the one before, draws eac
   await expect.poll(() => new URL(page.url()).search).toBe("?days=1");
   const listed = page.getByRole("table", { name: "Days" }).locator("tbody tr");
   await expect.poll(() => listed.count()).toBe(1);
+  await page.addInitScript(`
+    globalThis.written = [];
+    const write = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      written.push(text);
+      return write.call(this, text, ...place);
+    };
+  `);
+  await page.reload();
+  const axes = () => page.evaluate<string>("[...new Set(written)].filter((each) => /[a-z]/i.test(each)).join()");
+  await expect.poll(axes).toMatch(/^[A-Z][a-z]{2} \d+$/);
   const today = days.at(-1)?.day.slice(0, 10) ?? "";
   await rowOf(page, today).getByRole("link").click();
   await page.getByRole("heading", { name: "Record", level: 1 }).waitFor();

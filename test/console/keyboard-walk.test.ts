@@ -95,6 +95,17 @@ test("a command presses the button of its view, and only commands that the key m
     await keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
   }
+  await page.goto(`${tenant.server.opsUrl}/console/markets/mkt_1`);
+  await page.getByRole("button", { name: "Suspend" }).waitFor();
+  for (const name of ["Suspend", "Settle", "Void"]) {
+    await command(name);
+    await page.getByRole("dialog", { name: `${name}: Will the bridge open?` }).waitFor();
+    await keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+  await keyboard.press("Control+k");
+  expect(await page.getByRole("option", { name: "Resume" }).count()).toBe(0);
+  await keyboard.press("Escape");
   await command("Lift the freeze");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await command("Verify now");
@@ -165,6 +176,7 @@ test("a dialog that is confirmed twice, or in two tabs, acts once", async () => 
   const before = (await tenant.audit("market.suspended")).length;
   await confirm.dblclick();
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByText("It was so already: nothing was recorded.").waitFor();
   expect((await tenant.audit("market.suspended")).length).toBe(before);
   expect(await tenant.isSound()).toBe(true);
   await first.close();

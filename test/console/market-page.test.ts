@@ -144,6 +144,9 @@ test("settling shows what it pays and is bound to it: a trade in between changes
     { payload: { outcome: "yes", evidence: "page 3", reason: "It opened" } },
   ]);
   await expect.poll(() => button(page, "Settle").isDisabled()).toBe(true);
+  const decision = page.getByRole("region", { name: "Decision" }).locator("p").first();
+  await decision.getByText(/^admin:ops settled the market as Yes: .*: "It opened", evidence "page 3"$/).waitFor();
+  expect(await decision.textContent()).toMatch(/Entry \d+$/);
 
   const notice = await act(page, button(page, "Correct"), "Half of it opened", async (correcting) => {
     await correcting.getByRole("radio", { name: "A fraction" }).check();

@@ -26,9 +26,12 @@ test("markets of every status are listed, searched and filtered in the address, 
   await table.waitFor();
   expect(await title()).toBe("Markets");
   const ids = () => table.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
-  const { items } = await operator().listMarkets({ status: "all" });
-  expect(await ids()).toEqual(items.map(({ id }) => id));
+  const [unsettled, settled] = await Promise.all(
+    ["unsettled", "settled"].map((status) => operator().listMarkets({ status })),
+  );
+  expect(await ids()).toEqual([...(unsettled?.items ?? []), ...(settled?.items ?? [])].map(({ id }) => id));
   expect(await rowOf(page, "mkt_done").textContent()).toContain("Settled, No");
+  expect(await rowOf(page, "mkt_done").locator("td").nth(2).textContent()).toBe("No");
   const { yesPrice } = await operator().getMarket({ id: "mkt_rain" });
   expect(await rowOf(page, "mkt_rain").textContent()).toContain(`${Math.round(yesPrice * 1000) / 10}%`);
   await rowOf(page, "mkt_rain")

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
+import { localApi } from "../../src/client/local-api.ts";
 import { openHeld } from "../embed/support/ends.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
@@ -98,5 +99,39 @@ test("what a view was reading ends when it is left or asks for something else; a
   await expect.poll(() => ended.toSorted(), soon).toEqual([...named(30), ...named(7)].toSorted());
   answered.resolve();
   await expect.poll(async () => (await tenant.audit("user.restricted")).length).toBe(1);
+  await close();
+});
+
+test("what a person decides by is in sight in windows of every width, however long the other words of its row are", async () => {
+  const userId = "maximilian.mustermann@example-company.com";
+  await tenant.deposit(userId, 20_000);
+  const trader = localApi(tenant.services.handlers, { actor: `user:${userId}`, user: { id: userId } });
+  const { withdrawalId } = await trader.requestWithdrawal({ amount: 12_345.67 });
+  const { sql } = tenant.backend;
+  await sql`insert into webhook_receiver (name, fingerprint, position) values ('customer-relations', 'x', 1)`;
+  const [event] = await sql`
+    insert into webhook_delivery
+      (receiver, event_id, seq, type, status, attempts, created_at, next_attempt_at, last_attempt_at, last_status, last_excerpt)
+    select 'customer-relations', 'evt_' || seq || '_00', seq, type, 'dead', 12, 1000, 0, 2000, 500, 'upstream is away'
+    from audit where seq = (select max(seq) from audit) returning event_id`;
+  const { page, close } = await openConsole(tenant, { viewport: { width: 1280, height: 900 } });
+  const delivery = `${event?.event_id}.customer-relations`;
+  for (const [path, id] of [
+    ["/", withdrawalId],
+    ["/funds", withdrawalId],
+    ["/webhooks", delivery],
+    [`/traders/${userId}`, delivery],
+  ] as const) {
+    await page.goto(`${tenant.server.opsUrl}/console${path}`);
+    for (const width of [1440, 1280, 1024, 768, 660]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const button of await rowOf(page, id).getByRole("button").all()) {
+        await button.waitFor();
+        const { x, width: wide } = (await button.boundingBox()) ?? { x: -1, width: 0 };
+        const scroll = await button.locator("xpath=ancestor::section[1]").boundingBox();
+        expect.soft(x + wide, `${path} at ${width}`).toBeLessThanOrEqual((scroll?.x ?? 0) + (scroll?.width ?? 0));
+      }
+    }
+  }
   await close();
 });

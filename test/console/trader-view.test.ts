@@ -43,6 +43,8 @@ test("positions are those of the trader's own portfolio, with the result of each
     expect(cents(await cells.nth(5).textContent())).toBeCloseTo(payout, 2);
   }
   expect(await table.locator("[data-id]").count()).toBe(4);
+  const exact = await table.locator("data").evaluateAll((sums) => sums.map((sum) => sum.getAttribute("value")));
+  for (const value of exact) expect(value).toMatch(/^-?\d+(\.\d{1,6})?$/);
   const { traders } = await operator().getTradersReport({});
   const own = page.getByRole("region", { name: "Result of 30 days" });
   await own.getByText(String(traders.find(({ userId }) => userId === "usr_1")?.trades), { exact: true }).waitFor();

@@ -93,16 +93,26 @@ test("a trader is restricted, released and credited; a credit holds only for the
     actor: "admin:ops",
     payload: { userId: "usr_ann", restricted: true, reason: "Asked by the bank" },
   });
+  const why = page.getByText(/^Restricted by admin:ops, .+: .?Asked by the bank.+Entry \d+$/);
+  await why.waitFor();
   expect(await act(page, button("Release"), "The bank is content")).toMatch(/^usr_ann is unverified\. Entry \d+$/);
   await expect.poll(() => button("Restrict").isEnabled()).toBe(true);
+  expect(await why.count()).toBe(0);
 
   await button("Credit").click();
   const dialog = page.getByRole("dialog", { name: "Credit: usr_ann" });
-  await dialog.getByLabel("Amount in USD").fill("1000.01");
-  await dialog.getByText("It will be refused: a credit is at most $1,000.00").waitFor();
+  await dialog.getByRole("textbox", { name: "Reason" }).fill("Ticket 311");
+  for (const [amount, why] of [
+    ["-5", "a credit is above 0, with at most six decimals"],
+    ["1000.01", "a credit is at most $1,000.00"],
+    ["0.0000001", "a credit is above 0, with at most six decimals"],
+  ] as const) {
+    await dialog.getByLabel("Amount in USD").fill(amount);
+    await dialog.getByText(`It will be refused: ${why}`).waitFor();
+    expect(await dialog.getByRole("button", { name: "Confirm" }).isDisabled()).toBe(true);
+  }
   await dialog.getByLabel("Amount in USD").fill("25.5");
   await dialog.getByText("will hold $525.50").waitFor();
-  await dialog.getByRole("textbox", { name: "Reason" }).fill("Ticket 311");
   expect(await dialog.locator("code").textContent()).toBe(
     "pmctl funding credit --user usr_ann --amount 25.5 --expect-balance 500 --reason 'Ticket 311' -t acme",
   );

@@ -27,11 +27,11 @@ const operator = () => localApi(tenant.services.handlers, { actor: "admin:second
 let receiver: TestReceiver;
 let worker: DeliveryWorker;
 
-async function post(body: object, secret = WEBHOOK_SECRET): Promise<number> {
+async function post(body: object, secret = WEBHOOK_SECRET, endpoint = "payments"): Promise<number> {
   const raw = JSON.stringify(body);
   const signature = createHmac("sha256", secret).update(raw).digest("hex");
   const headers = { "content-type": "application/json", "x-signature": signature };
-  return (await fetch(`${tenant.url}/payments/inbound/acme`, { method: "POST", headers, body: raw })).status;
+  return (await fetch(`${tenant.url}/${endpoint}/inbound/acme`, { method: "POST", headers, body: raw })).status;
 }
 
 beforeAll(async () => {
@@ -81,6 +81,14 @@ test("Webhooks lists what providers sent with what came of it, and what was refu
   // Another one appears without a reload.
   expect(await post({ event: "deposit.pending", userId: "usr_2", txRef: "tx_4" })).toBe(200);
   await expect.poll(() => rows.count(), { timeout: 5000 }).toBe(3);
+  // The body of an identity check names its provider: spaces in the name are no end of it.
+  const check = { userId: "usr_3", provider: HOSTILE, status: "passed", verifiedAt: new Date().toISOString() };
+  expect(await post(check, WEBHOOK_SECRET, "kyc")).toBe(200);
+  await rows.first().getByText(`kyc:${HOSTILE}`).waitFor();
+  await rows.first().getByRole("link", { name: "passed" }).click();
+  await shown.getByText("Payload of the entry").waitFor();
+  const hash = await rows.first().getAttribute("data-id");
+  await page.getByText(`pmctl webhook received 'kyc:${HOSTILE}' ${hash} -t acme`, { exact: true }).waitFor();
   await page.getByRole("searchbox", { name: "Provider" }).fill("stripe");
   await page.getByText("No provider has sent a webhook like this").waitFor();
   expect(new URL(page.url()).searchParams.get("provider")).toBe("stripe");

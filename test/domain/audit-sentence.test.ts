@@ -48,6 +48,14 @@ describe("the sentence of an audit entry", () => {
       "alice sold 0.000012 No of 'Will it rain?' for $5.00 through admin:ops",
     ],
     [
+      "a correction of a void",
+      entry("market.corrected", "cli:root", {
+        ...{ marketId: "mkt_1", from: "void", outcome: "no", until: 0, users: 1 },
+        ...{ takenBack: "5", receivables: "0", paid: "2", fees: "0", treasury: "0" },
+      } as never),
+      "cli:root corrected 'Will it rain?' from Void to No: $5.00 taken back, $2.00 paid",
+    ],
+    [
       "a settlement with a loss",
       entry("market.settled", "cli:root", {
         marketId: "mkt_1",

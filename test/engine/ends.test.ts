@@ -92,8 +92,10 @@ describe("the worked examples of the contract", () => {
     world.fund("bob", 100);
     world.wait(HOUR);
     const correction = { type: "correctMarket", marketId: "m1", outcome: "no", reason: "Wrong page read" } as const;
+    for (const expectReceivablesMicro of [0n, usd(127.089_965)])
+      expect(world.refusal({ ...correction, expectReceivablesMicro })).toBe("EXPECTATION_NOT_MET");
     const changed = changes(world, () => {
-      const { result } = world.run(correction);
+      const { result } = world.run({ ...correction, expectReceivablesMicro: usd(127.089_966) });
       expect(result).toMatchObject({ from: "yes", outcome: "no", users: 2, takenBackMicro: usd(227.089_966) });
       expect(result).toMatchObject({ receivablesMicro: usd(127.089_966), paidMicro: usd(199.744_301) });
     });

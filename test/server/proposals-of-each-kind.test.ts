@@ -119,9 +119,16 @@ describe.each([
     const { id } = await traded();
     const first = await proposed(api().settleMarket({ marketId: id, outcome: "no" }));
     await eve().approveProposal({ id: first.proposalId });
-    const { proposalId } = await proposed(api().correctMarket({ id, outcome: "yes", reason: REASON }));
+    // Who approves it sees what is owed then.
+    const correction = { id, outcome: "yes", reason: REASON } as const;
+    await expect(api().correctMarket({ ...correction, expectReceivablesUsd: 1 })).rejects.toThrow("owe 0 USD");
+    const { proposalId } = await proposed(api().correctMarket({ ...correction, expectReceivablesUsd: 0 }));
+    expect((await api().getProposal({ id: proposalId })).request).not.toHaveProperty("expectReceivablesUsd");
     expect(await api().getMarket({ id })).toMatchObject({ status: "settled", outcome: "no", corrections: [] });
-    expect(await eve().approveProposal({ id: proposalId })).toMatchObject({ kind: "correct", status: "executed" });
+    expect(await code(eve().approveProposal({ id: proposalId, expectReceivablesUsd: 1 }))).toBe("EXPECTATION_NOT_MET");
+    expect((await api().getProposal({ id: proposalId })).approvals).toHaveLength(1);
+    const seen = { id: proposalId, expectReceivablesUsd: 0 };
+    expect(await eve().approveProposal(seen)).toMatchObject({ kind: "correct", status: "executed" });
     expect(await api().getMarket({ id })).toMatchObject({ outcome: "yes", corrections: [{ from: "no", to: "yes" }] });
   });
 
@@ -184,6 +191,11 @@ describe.each([
       const rows = await office.tenant.sql`select t::text as text from ${office.tenant.sql(table)} t`;
       expect(rows.map(({ text }) => text).join("\n")).not.toContain(key);
     }
+    // Once it has leaked, a new value would have to be agreed to; it can be ended at once.
+    const leaked = { name: `new${name}`, type: "admin" } as const;
+    await proposed(api().rotateKey({ ...leaked, leaked: true }));
+    expect(await api().revokeKey(leaked)).toMatchObject({ ...leaked, revokedAt: expect.anything() });
+    expect((await api().listKeys({})).filter((each) => each.name === leaked.name && each.active)).toEqual([]);
   });
 
   test("the public sees a market's proposal without its people, its request and its result", async () => {

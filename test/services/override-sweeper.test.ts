@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { comparedFields } from "../../src/console/views/configuration/compared.ts";
 import { startSweeper, sweepOverrides } from "../../src/services/background/sweepers.ts";
 import { ownTime } from "../support/own-time.ts";
 import { openTestTenant, type TestTenant } from "../support/tenant.ts";
@@ -35,6 +36,10 @@ test("two processes that sweep at once record an end exactly once, and name the 
   const ended = await Promise.all([sweepOverrides(tenant.services), sweepOverrides(second)]);
   await second.close();
   expect(ended.reduce((sum, each) => sum + each, 0)).toBe(1);
+  // Neither an override nor its end changes what the files state, so both explain no difference from them.
+  const config = JSON.parse(JSON.stringify(await tenant.api().getConfig({})));
+  expect(config.changes.map(({ actor }: { actor: string }) => actor)).not.toContain("oracle");
+  expect(comparedFields(config).find(({ field }) => field === "policy.maxTradeUsd")?.changed).toBeUndefined();
   expect(await endings()).toMatchObject([
     { actor: "oracle", payload: { changes: { maxTradeUsd: { from: 6, to: 500 } }, overridesEnded: ["maxTradeUsd"] } },
   ]);

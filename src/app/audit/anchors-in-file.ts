@@ -47,7 +47,8 @@ export async function readAnchors(
   const receipts = lines.flatMap(({ receipt }) => receipt ?? []);
   const ignored = lines.length - genuine.length - receipts.length;
   const known = [
-    ...genuine.map((line) => ({ ...line, source: `anchored in ${file}` })),
+    // The key of an anchor is the one that signed it.
+    ...genuine.map((line) => ({ ...line, keyId: undefined, source: `anchored in ${file}` })),
     ...receipts.map((line) => ({ ...line, source: `there is a receipt for entry ${line.seq} in ${file}` })),
   ].filter((line) => line.tenant === tenant);
   if (known.length === 0) {
@@ -56,8 +57,8 @@ export async function readAnchors(
   }
   if (ignored > 0)
     note(`${file}: ignored ${counted(ignored, "line")} that no audit key here signed, or that was cut short`);
-  const anchors = known.map(({ seq, hash, ts, source }) => ({ seq: BigInt(seq), hash, ts, source }));
-  return [...new Map(anchors.map((each) => [`${each.seq} ${each.hash}`, each])).values()];
+  const anchors = known.map(({ seq, hash, ts, keyId, source }) => ({ seq: BigInt(seq), hash, ts, keyId, source }));
+  return [...new Map(anchors.map((each) => [`${each.seq} ${each.hash} ${each.ts} ${each.keyId}`, each])).values()];
 }
 
 async function readRegular(file: string): Promise<string> {
@@ -65,9 +66,20 @@ async function readRegular(file: string): Promise<string> {
   return await handle.readFile("utf8");
 }
 
-function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> & { ts?: string }) | undefined {
-  const { tenant, seq, hash, ts } = (parseJson(line) ?? {}) as Record<string, unknown>;
+function parseReceipt(line: string): (Pick<Receipt, "tenant" | "seq" | "hash"> & Partial<Receipt>) | undefined {
+  const { tenant, seq, hash, ts, keyId } = (parseJson(line) ?? {}) as Record<string, unknown>;
   if (typeof tenant !== "string" || typeof hash !== "string" || !Number.isSafeInteger(seq) || Number(seq) < 1)
     return undefined;
-  return { tenant, seq: Number(seq), hash, ...(typeof ts === "string" ? { ts } : {}) };
+  if (!isTextIfStated(ts) || !isTextIfStated(keyId)) return undefined;
+  return {
+    tenant,
+    seq: Number(seq),
+    hash,
+    ...(ts === undefined ? {} : { ts }),
+    ...(keyId === undefined ? {} : { keyId }),
+  };
+}
+
+function isTextIfStated(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === "string";
 }

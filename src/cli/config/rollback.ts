@@ -4,7 +4,7 @@ import type { Seal } from "../../domain/audit/audit-link.ts";
 import { Fault } from "../../domain/fault.ts";
 import { type CommandContext, type Host, withConfig } from "../command.ts";
 import { ASKS_TENANT } from "../errors.ts";
-import { count } from "../input/parsers.ts";
+import { count, wholeNumber } from "../input/parsers.ts";
 import { orDash } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
 import { openReceipts } from "../output/receipts.ts";
@@ -13,7 +13,7 @@ import { IN_DOUBT } from "./apply.ts";
 import { approvedView } from "./approve.ts";
 import { type ChoiceOptions, chooserOf, reasonToApply, repeatableBy, takeAnswers } from "./plan-choices.ts";
 
-type RollbackOptions = ChoiceOptions & { to: number; approve?: boolean };
+type RollbackOptions = ChoiceOptions & { to: number; approve?: boolean; expectVersion?: number };
 
 interface RolledBack extends AppliedTenant {
   to: number;
@@ -37,6 +37,11 @@ export function register(noun: Command, host: Host): void {
       .argument("[tenant]", "the tenant")
       .requiredOption("--to <seq>", "number of the apply to go back to, from pmctl history", count)
       .option("--approve", "only agree to it, where several actors must; another actor then rolls back")
+      .option(
+        "--expect-version <n>",
+        "change nothing unless the configuration has this version, as GET /v1/config and the console show it",
+        wholeNumber,
+      )
       .description("apply the document of an earlier apply; names what it cannot restore, such as keys"),
     { names: `${APPLIED_FIELDS} to left sha256 approvals`, ends: { ...ASKS_TENANT, ...APPLY_ENDS }, repeatable: true },
     runRollback,
@@ -61,7 +66,15 @@ async function runRollback({ options: given, args, io, interrupts }: CommandCont
     return await withConfig(workspace.directory, tenant, options, { ...io, onSealed }, async (session) => {
       const live = await session.open();
       if (!live) throw new Fault("NOT_FOUND", `${tenant} was never applied, so there is nothing to go back to`);
-      const choose = chooserOf(options, io, to);
+      const answers = chooserOf(options, io, to);
+      const choose: typeof answers = (plan) => {
+        if (![undefined, plan.liveVersion].includes(options.expectVersion))
+          throw new Fault(
+            "PRECONDITION_FAILED",
+            "The configuration was changed since it was read; nothing was written",
+          );
+        return answers(plan);
+      };
       if (options.approve) {
         const approved = await approveRollback(session, live, { to, choose });
         return io.output.print([{ tenant, ...approved }], approvedView);

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import type { Io } from "../command.ts";
-import { marketOutcome } from "../input/parsers.ts";
+import { decimal, marketOutcome } from "../input/parsers.ts";
 import { mustAsk } from "../input/prompts.ts";
 import { outcomeText, time } from "../output/cells.ts";
 import type { View } from "../output/output.ts";
@@ -24,6 +24,7 @@ export interface CorrectOptions extends EndFlags, TreasuryFlag {
   id: string;
   outcome: Corrected["outcome"];
   expectOutcome?: Corrected["from"] | undefined;
+  expectReceivables?: number | undefined;
 }
 
 const CORRECTION_NOTE = `
@@ -50,6 +51,7 @@ export const marketCorrect = endCommand<Omit<CorrectOptions, "id">>({
             .makeOptionMandatory(),
         )
         .option("--expect-outcome <outcome>", "pay nothing unless this is the present outcome", marketOutcome)
+        .option("--expect-receivables <usd>", "pay nothing unless users come to owe exactly this much of it", decimal)
         .option("--preview", "only show who would pay back and get how much; needs no --reason"),
       "what it takes",
     ),
@@ -85,6 +87,7 @@ export async function runMarketCorrect(options: CorrectOptions, api: Api, io: Io
   const corrected = api.correctMarket({
     ...{ id, outcome, reason, evidence: options.evidence },
     expectOutcome: options.expectOutcome ?? seen?.from,
+    expectReceivablesUsd: options.expectReceivables ?? seen?.receivablesUsd,
     maxTreasuryUsd: maxTreasury ?? seen?.fromTreasuryUsd,
   });
   await io.output.print(await io.output.during("Correcting the payments", withTreasuryFlag(corrected)), correctedView);

@@ -23,6 +23,14 @@ export const COMMANDS: readonly Command[] = [
   { text: "Sign out" },
 ];
 
+/** What a person can do with the thing whose page is open: its buttons beside the name. */
+export function commandsHere(): Command[] {
+  const buttons = document.querySelectorAll("main .tools button:enabled:not([aria-disabled])");
+  return [...buttons]
+    .map(({ textContent: text }): Command => ({ text }))
+    .filter(({ text }) => COMMANDS.every((each) => each.text !== text));
+}
+
 /** Presses the command's button as soon as its view shows it, unless the person does something else before. */
 export function press({ text, path = placeNow().path, key }: Command): void {
   if (key !== undefined) {

@@ -5,7 +5,7 @@ import { traderAddress } from "../parts/links.tsx";
 import { addressOf, go } from "../router.ts";
 import { mayUse } from "../session.ts";
 import { VIEWS } from "../views.ts";
-import { COMMANDS, press } from "./commands.ts";
+import { COMMANDS, commandsHere, press } from "./commands.ts";
 
 interface Choice {
   id: string;
@@ -59,9 +59,9 @@ export function Palette({ onClose }: { onClose(): void }) {
   const wanted = text.trim().toLowerCase();
   const isMeant = (name: string): boolean => name.toLowerCase().includes(wanted);
   const views = VIEWS.filter(({ name }) => isMeant(name)).map(({ name, path }) => place("View", addressOf(path), name));
-  const commands = COMMANDS.filter(({ text: name, scope }) => isMeant(name) && (!scope || mayUse(session, scope))).map(
-    (each): Choice => ({ id: each.text, text: each.text, kind: "Command", take: () => press(each) }),
-  );
+  const commands = [...COMMANDS, ...commandsHere()]
+    .filter(({ text: name, scope }) => isMeant(name) && (!scope || mayUse(session, scope)))
+    .map((each): Choice => ({ id: each.text, text: each.text, kind: "Command", take: () => press(each) }));
   const choices = [...views, ...commands, ...things];
   const index = Math.min(chosen, choices.length - 1);
   const take = (choice: Choice | undefined): void => {

@@ -5,7 +5,7 @@ import type { OperationScope } from "../../domain/access/scopes.ts";
 import { isPassing } from "../api.ts";
 import { type Desk, useDesk } from "../desk.ts";
 import { useLive } from "../live/use-live.ts";
-import { Refused } from "../refused.ts";
+import { nextStep, OUTDATED, Refused } from "../refused.ts";
 import { mayUse } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { type About, entryAbout, Newest } from "./entries.tsx";
@@ -31,6 +31,8 @@ export interface ActionOf<Shown> {
   preview?(api: Api, values: Values): Promise<Shown>;
   /** Whether the tag of what the preview read is the condition of the change, as of the policy's. */
   isTagged?: true;
+  /** After how many seconds it ends by itself; undefined for a lasting one. */
+  endsAfterSec?(values: Values): number | undefined;
   /** Says what happens. @param shown undefined until the preview is read */
   explain(shown: Shown | undefined, values: Values): ComponentChildren;
   /**
@@ -102,15 +104,6 @@ export function Action<Shown>({ of }: { of: ActionOf<Shown> }) {
   );
 }
 
-/** After these, what was shown no longer holds: it is read again, and the person is asked again. */
-const OUTDATED: readonly string[] = ["EXPECTATION_NOT_MET", "PRECONDITION_FAILED", "REFUSED"];
-
-function nextStep(code: string): string | undefined {
-  if (OUTDATED.includes(code)) return "The figures are read again: check them and confirm again.";
-  // In another dialog the same change would be another one.
-  return code === "UNREACHABLE" ? "The change may have been made. Confirm again here: it is made once." : undefined;
-}
-
 interface DialogProps<Shown> {
   of: ActionOf<Shown>;
   /** Whether what it was opened from is no longer listed. */
@@ -161,9 +154,13 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
     };
     const given = reason.trim();
     try {
-      const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...(tag && { ifMatch: tag }) });
+      const policyTtlSec = of.endsAfterSec?.(values);
+      const bound = { ...(tag && { ifMatch: tag }), policyTtlSec };
+      const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...bound });
       const result = await of.run(api, shown, values, given);
-      tell({ text: of.done(result), seq: await entryAbout(result, answered, [session.actor, given], api), result });
+      const isRecorded = answered.has("audit-seq") || answered.has("idempotent-replayed");
+      const text = of.done(result) + (isRecorded ? "" : " It was so already: nothing was recorded.");
+      tell({ text, seq: await entryAbout(result, answered, [session.actor, given], api), result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.

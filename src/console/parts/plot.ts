@@ -88,12 +88,18 @@ function optionsFor(
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false }, points: { size: 8 } },
     scales: {
-      x: scale.x ? { time: false } : { range: curves.some(({ shape }) => shape === "bars") ? besideBars : timeRange },
+      x: scale.x ? { time: false } : { range: scale.at ? besideDays : timeRange },
       y: { range: (_plot, low, high) => rangeOf(Library, low, high, scale) },
     },
     series: [{}, ...curves.map((curve, index) => seriesOf(Library, curve, index, token))],
     axes: [
-      { ...axis, grid: { show: false }, size: 28 * unit, space: 80 * unit, ...(scale.x ? valuesBy(scale.x) : TIMES) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28 * unit,
+        space: 80 * unit,
+        ...(scale.x ? valuesBy(scale.x) : scale.at ? DAYS : TIMES),
+      },
       {
         ...axis,
         grid: { stroke: token("--border"), width: 1 },
@@ -105,13 +111,18 @@ function optionsFor(
   };
 }
 
-const TIMES: Pick<uPlot.Axis, "values" | "incrs"> = {
+const WHOLE_DAYS = [1, 2, 5, 10, 15, 30, 60, 90, 180, 365].map((count) => count * 86_400);
+const DAYS: Pick<uPlot.Axis, "values" | "incrs"> = {
+  incrs: WHOLE_DAYS,
+  values: (_plot, ticks, _axis, _space, stepSec) => ticks.map((tick) => axisTime(tick * 1000, stepSec * 1000)),
+};
+const TIMES = {
+  ...DAYS,
   incrs: [
     ...[1, 2, 5, 10, 15, 30].map((count) => count * 60),
     ...[1, 2, 3, 6, 12].map((count) => count * 3600),
-    ...[1, 2, 5, 10, 15, 30, 60, 90, 180, 365].map((count) => count * 86_400),
+    ...WHOLE_DAYS,
   ],
-  values: (_plot, ticks, _axis, _space, stepSec) => ticks.map((tick) => axisTime(tick * 1000, stepSec * 1000)),
 };
 
 /** The curve of something that is seconds old begins at the left of two minutes. */
@@ -121,14 +132,14 @@ function valuesBy(write: (value: number) => string): Pick<uPlot.Axis, "values"> 
   return { values: (_plot, ticks) => ticks.map(write) };
 }
 
-function timeRange(_plot: uPlot, low: number, high: number): [number, number] {
-  return [low, Math.max(high, low + SHORTEST_SPAN_SEC)];
+/** The library's own end of a single value is a thousand days later. */
+function timeRange({ data: [xs] }: uPlot, low: number, high: number): [number, number] {
+  return [low, Math.max(xs.at(-1) ?? high, low + SHORTEST_SPAN_SEC)];
 }
 
 /** The first and the last bar are drawn whole. */
-function besideBars({ data: [xs] }: uPlot, low: number, high: number): [number, number] {
-  const room = xs.length > 1 ? (high - low) / (xs.length - 1) / 2 : 43_200;
-  return [low - room, high + room];
+function besideDays({ data: [xs] }: uPlot, low: number, high: number): [number, number] {
+  return [low - 43_200, (xs.at(-1) ?? high) + 43_200];
 }
 
 /** Room above and below, and at least what the scale asks for; a flat curve still has an axis. */
@@ -160,7 +171,8 @@ function seriesOf(
     spanGaps: true,
     dash: isLine ? (DASHES[index % DASHES.length] ?? []) : [],
     ...(shape === "bars" && { fill: token(color) }),
-    points: { show: shape === "dots", size: 7, fill: token(color) },
+    // A single value has no line.
+    points: { show: (plot) => shape === "dots" || (isLine && plot.data[0].length === 1), size: 7, fill: token(color) },
     ...(paths && { paths }),
   };
 }

@@ -46,15 +46,18 @@ export function View<Value>({
 /** A part of a view with a reading of its own, so that a slow one holds nothing else up. */
 export function Section<Value>({
   title,
+  id,
   live,
   children,
 }: {
   title: string;
+  /** For links to it. */
+  id?: string;
   live: Live<Value>;
   children(value: Value): ComponentChildren;
 }) {
   return (
-    <section aria-label={title}>
+    <section aria-label={title} id={id}>
       <h2>{title}</h2>
       <Figures live={live}>{children}</Figures>
     </section>

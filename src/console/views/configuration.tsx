@@ -36,7 +36,7 @@ export function ConfigurationView({ query }: ViewProps) {
           <p>The server does not have your files: File is what the last apply stated.</p>
           <Fields of={config} />
           <h2>Applies</h2>
-          <Applies of={applies.items} />
+          <Applies of={applies.items} isFrozen={config.freeze.frozenUntil !== null} />
           <Pager path={PATH} query={query} nextCursor={applies.nextCursor} />
         </>
       )}

@@ -1,7 +1,7 @@
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import { MARKET_KINDS, MARKET_MAKERS } from "../../domain/market/market-makers.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
-import { percent } from "../format.ts";
+import { outcomeWords, percent } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
 import { MarketLink } from "../parts/links.tsx";
 import { Pager } from "../parts/pager.tsx";
@@ -35,14 +35,14 @@ interface Page {
   prices: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Markets of every status by closing time, with the prices of the last day. */
+/** Markets of every status by closing time, settled ones last, with the prices of the last day. */
 export function MarketsView({ query: stated }: ViewProps) {
   const { tenant } = useDesk().session;
   const query = withoutAll(stated);
   const [status, q, category, kind, cursor] = ["status", "q", "category", "kind", "cursor"].map(
     (name) => query.get(name) || undefined,
   );
-  const filter = { status: status ?? "all", q, category, kind, cursor } as WireInput<"listMarkets">;
+  const filter = { status: status ?? "all", q, category, kind, cursor, limit: ROWS } as WireInput<"listMarkets">;
   const live = useLive((api) => readPage(api, filter), query.toString());
   const line = pmctl(
     ...[tenant, "market", "list", ...option("status", filter.status), ...option("category", category)],
@@ -71,7 +71,11 @@ export function MarketsView({ query: stated }: ViewProps) {
             columns={[
               { title: "Market", cell: ({ id, question }) => <MarketLink id={id} question={question} /> },
               { title: "Status", cell: ({ status: now = "open", outcome }) => <Status of={now} outcome={outcome} /> },
-              { title: "Yes", isNumber: true, cell: ({ yesPrice }) => percent(yesPrice) },
+              {
+                title: "Yes",
+                isNumber: true,
+                cell: ({ yesPrice, outcome }) => (outcome ? outcomeWords(outcome) : percent(yesPrice)),
+              },
               { title: "Last day", cell: (item) => <Day of={item} prices={prices.get(item.id)} /> },
               { title: "Volume in 24 h", isNumber: true, cell: ({ volume24h }) => <Usd of={volume24h} /> },
               { title: "Closes", cell: ({ closeAt }) => <Time at={closeAt} /> },
@@ -95,10 +99,29 @@ function NoMatch() {
 }
 
 async function readPage(api: Api, filter: WireInput<"listMarkets">): Promise<Page> {
-  const { items, nextCursor } = await api.listMarkets({ ...filter, limit: ROWS });
+  const { items, nextCursor } = await (filter.status === "all" ? readAll(api, filter) : api.listMarkets(filter));
   const ids = items.filter(({ status }) => TRADED.includes(status)).map(({ id }) => id);
   const recent = ids.length === 0 ? [] : await api.listRecentPrices({ ids: ids.join(",") });
   return { items, nextCursor, prices: new Map(recent.map(({ id, yes }) => [id, yes])) };
+}
+
+/** Settled markets come after all others; the cursors of their pages begin so. */
+const SETTLED = "settled:";
+
+async function readAll(api: Api, filter: WireInput<"listMarkets">): ReturnType<Api["listMarkets"]> {
+  const [, ofSettled] = filter.cursor?.split(SETTLED) ?? [];
+  const others =
+    ofSettled === undefined
+      ? await api.listMarkets({ ...filter, status: "unsettled" })
+      : { items: [], nextCursor: null };
+  if (others.nextCursor !== null) return others;
+  const limit = ROWS - others.items.length;
+  if (limit === 0) return { ...others, nextCursor: SETTLED };
+  const settled = await api.listMarkets({ ...filter, status: "settled", cursor: ofSettled || undefined, limit });
+  return {
+    items: [...others.items, ...settled.items],
+    nextCursor: settled.nextCursor && SETTLED + settled.nextCursor,
+  };
 }
 
 function Day({ of, prices = [] }: { of: Item; prices: readonly number[] | undefined }) {

@@ -97,6 +97,10 @@ export function OracleView({ query }: ViewProps) {
             )}
           </Section>
           <h2>Latest resolutions</h2>
+          <p>
+            What the oracle decided itself. A market's page says who decided it and why; the record has{" "}
+            <a href={addressOf("/record", { type: "market.settled" })}>every settlement, of people too</a>.
+          </p>
           <Resolutions of={status.recentResolutions} />
         </>
       )}

@@ -19,7 +19,7 @@ const PERIODS = [
   ["1", "Today"],
   ["7", "7 days"],
   ["90", "90 days"],
-  ["365", "a year"],
+  ["365", "365 days"],
 ] as const;
 const DRAWN = 20;
 
@@ -40,18 +40,18 @@ export function OverviewView({ query }: ViewProps) {
           <Charts of={report} />
           <h2>By day</h2>
           <Days of={report} />
-          <Section title="By category" live={house}>
+          <Section title="By category" id="categories" live={house}>
             {({ byCategory }) => <Categories of={byCategory} />}
           </Section>
-          <Section title="Largest traders" live={leaders}>
-            {({ traders }) => (
+          <Section title="Largest traders" id="traders" live={leaders}>
+            {({ traders, totals }) => (
               <>
-                {traders.length > DRAWN && (
+                {totals.traders > traders.length && (
                   <p>
-                    The {DRAWN} of {counted(traders.length, "trader")} with the largest volume.
+                    The {traders.length} of {counted(totals.traders, "trader")} with the largest volume.
                   </p>
                 )}
-                <Traders of={traders.slice(0, DRAWN)} />
+                <Traders of={traders} />
               </>
             )}
           </Section>
@@ -89,6 +89,7 @@ function Traders({ of }: { of: WireResult<"getTradersReport">["traders"] }) {
     <Table
       name="Traders"
       rows={of}
+      first={DRAWN}
       id={({ userId }) => userId}
       empty="No user traded in this period."
       columns={[

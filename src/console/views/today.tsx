@@ -6,7 +6,6 @@ import { item } from "../../client/inbox/waiting.ts";
 import { PAGE } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
-import { isMapping } from "../../domain/json/mapping.ts";
 import { counted } from "../../domain/text.ts";
 import { wallClockMs } from "../../domain/time/clock.ts";
 import { DAY_MS } from "../../domain/time/units.ts";
@@ -20,6 +19,7 @@ import { Usd } from "../parts/usd.tsx";
 import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
+import { changeOf } from "./configuration/compared.ts";
 import { Held } from "./oracle/held.tsx";
 import { Decisions } from "./proposals/decisions.tsx";
 import type { Proposal } from "./proposals/proposed.tsx";
@@ -178,9 +178,7 @@ function waitingDrift(tenant: string, { policy, document, changes }: WireResult<
   return Object.entries(stated)
     .filter(([field, value]) => field in live && canonicalJson(live[field] as never) !== canonicalJson(value as never))
     .map(([field, value]) => {
-      const by = changes.find(
-        ({ type, payload }) => type === "policy.updated" && isMapping(payload.changes) && field in payload.changes,
-      );
+      const by = changeOf(changes, field);
       const who = by ? `, by ${by.actor}` : "";
       const title = `policy.${field} is ${canonicalJson(live[field] as never)} live and ${canonicalJson(value as never)} in the last apply${who}`;
       return item("drift", "warn", [`policy.${field}`, title], {

@@ -106,7 +106,7 @@ export const positionOperations = {
   }),
   listMarketPositions: operatorRead({
     path: "/v1/markets/:id/positions",
-    summary: "List the users who hold shares of a market, the largest position by its cost first.",
+    summary: "List the users who hold shares of a market, first whoever paid most for one side.",
     input: z.object({ id: MarketId, ...paging }),
     output: z.array(MarketHolder),
     paged: true,

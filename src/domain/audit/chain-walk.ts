@@ -150,6 +150,7 @@ export interface Walked {
 /**
  * Verifies the entries after `from`.
  * @param pages in order, from the entry after `from`
+ * @throws Fault USAGE when an anchor states another time or key than the entry that it names
  */
 export async function walkChain(
   pages: AsyncIterable<readonly SealedLines[]>,
@@ -169,14 +170,16 @@ export async function walkChain(
       if (walk.seq === head?.seq) break;
     }
   const broken = missedHead(walk.point, head) ?? watched.missed(walk.point);
+  if (!broken) watched.requireTrue();
   return { end: walk.point, ...(broken ? { broken } : {}) };
 }
 
-/** Collects the hashes at the anchors' positions, and the rollbacks with which the log gives anchors up. */
+/** Collects the entries at the anchors' positions, and the rollbacks with which the log gives anchors up. */
 class AnchorWatch {
   readonly #anchors: readonly KnownAnchor[];
   readonly #places: ReadonlySet<bigint>;
   readonly #hashes = new Map<bigint, string>();
+  readonly #stated = new Map<bigint, Pick<KnownAnchor, "ts" | "keyId">>();
   readonly #rollbacks: Rollback[] = [];
 
   constructor(anchors: readonly KnownAnchor[]) {
@@ -187,8 +190,11 @@ class AnchorWatch {
   /** @param entry an entry with a verified seal */
   see({ seq, hash }: ChainPoint, { lines }: SealedLines): void {
     if (this.#places.size === 0) return;
-    if (this.#places.has(seq)) this.#hashes.set(seq, hash);
-    const [, , ts = "", type, , payloadText = ""] = lines.split("\n");
+    const [keyId, , ts = "", type, , payloadText = ""] = lines.split("\n");
+    if (this.#places.has(seq)) {
+      this.#hashes.set(seq, hash);
+      this.#stated.set(seq, { ts, keyId });
+    }
     if (type === ROLLBACK_TYPE) this.#rollbacks.push(rollbackOf({ ts, payloadText }));
   }
 
@@ -196,6 +202,23 @@ class AnchorWatch {
     const notHeld = anchorsNotHeld(this.#anchors, { head, hashes: this.#hashes });
     const setBack = newestNotHeld(notHeld, head, this.#rollbacks);
     return setBack && setBackBreak(setBack, this.#hashes.get(setBack.anchor.seq));
+  }
+
+  /** The hash covers time and key: an anchor with the entry's hash and another time or key was altered itself. */
+  requireTrue(): void {
+    for (const anchor of this.#anchors) {
+      const entry = this.#stated.get(anchor.seq);
+      if (!entry || this.#hashes.get(anchor.seq) !== anchor.hash) continue;
+      for (const [field, word] of [
+        ["ts", "time"],
+        ["keyId", "key"],
+      ] as const)
+        if (anchor[field] !== undefined && anchor[field] !== entry[field])
+          throw new Fault(
+            "USAGE",
+            `${anchor.source}, but with the ${word} ${anchor[field]}: the entry's ${word} is ${entry[field]}`,
+          );
+    }
   }
 }
 

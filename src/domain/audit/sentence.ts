@@ -171,8 +171,7 @@ export type Told = Pick<AuditEntry, "type" | "actor" | "payloadText">;
 export function sentenceOf({ type, actor, payloadText }: Told, question?: string): string {
   const content = Object.hasOwn(SENTENCES, type) ? contentOf({ type, payloadText }) : undefined;
   if (content === undefined) return `${isolated(actor)}: ${type}`;
-  const { marketId, userId, reason }: { [about in "marketId" | "userId" | "reason"]?: string | undefined } =
-    content.payload;
+  const { marketId, userId, reason, evidence }: { [about in About]?: string | undefined } = content.payload as object;
   const names: Names = {
     actor: isolated(actorIn(content, actor)),
     market: question === undefined ? `market ${marketId}` : `'${isolated(question)}'`,
@@ -180,8 +179,10 @@ export function sentenceOf({ type, actor, payloadText }: Told, question?: string
   };
   const payload = isDirected(payloadText) ? isolatedIn(content.payload) : content.payload;
   const sentence = tell({ ...content, payload } as AuditContent, names) ?? `${isolated(actor)}: ${type}`;
-  return typeof reason === "string" ? `${sentence}: "${isolated(reason)}"` : sentence;
+  const said = typeof reason === "string" ? `${sentence}: "${isolated(reason)}"` : sentence;
+  return typeof evidence === "string" ? `${said}, evidence "${isolated(evidence.trim().replace(/\s+/g, " "))}"` : said;
 }
+type About = "marketId" | "userId" | "reason" | "evidence";
 
 /** The same value, whose texts move no words around them. */
 function isolatedIn<Value>(value: Value): Value {

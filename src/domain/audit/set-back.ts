@@ -9,6 +9,8 @@ export const ROLLBACK_TYPE = "rollback.accepted" satisfies AuditType;
 export interface KnownAnchor extends ChainPoint {
   /** The entry's own time; undefined if the source stores only number and hash. */
   ts?: string | undefined;
+  /** The key that sealed the entry; only a receipt states it. */
+  keyId?: string | undefined;
   /** A description of where the anchor is stored. */
   source: string;
 }

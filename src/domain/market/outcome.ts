@@ -17,10 +17,10 @@ export function fractionOf(yesPpm: number): Fraction {
   return `0.${String(yesPpm).padStart(6, "0").replace(/0+$/, "")}`;
 }
 
-/** An outcome in words, such as `Yes`, `void` or `Yes at 0.4`. */
+/** An outcome in words, such as `Yes`, `Void` or `Yes at 0.4`. */
 export function outcomeName(shape: OutcomeShape<number | string>): string {
   if (typeof shape !== "string") return `Yes at ${shape.yes}`;
-  return shape === "void" ? shape : shape === "yes" ? "Yes" : "No";
+  return shape === "void" ? "Void" : shape === "yes" ? "Yes" : "No";
 }
 
 /** The outcome of a query or flag: `yes`, `no`, `void`, or a fraction such as `yes=0.4`; undefined for other text. */

@@ -16,6 +16,8 @@ export interface Work<R = unknown> {
   decide: (draft: Draft, now: number) => R;
   /** What of the result stays on record: canonical JSON without secrets. */
   kept: (result: R) => Json;
+  /** Whether who decides has stated what it does: anything else is refused. */
+  isBound?: boolean;
 }
 
 interface Decision {
@@ -36,7 +38,7 @@ export interface Decided {
 /**
  * Agrees to a proposal. The last approval executes it, unless it must still wait, users object, or it issues a key. If
  * its work is refused, the approval stays and the proposal waits.
- * @throws Fault NOT_FOUND, PROPOSAL_DECIDED, ALREADY_APPROVED
+ * @throws Fault NOT_FOUND, PROPOSAL_DECIDED, ALREADY_APPROVED, EXPECTATION_NOT_MET for what the approver stated
  */
 export const approveProposal: CommandKind<WorkingDecision, Decided> = {
   needs: ({ proposalId, work }) => [need("proposal", proposalId), ...work.needs],
@@ -58,7 +60,7 @@ export const approveProposal: CommandKind<WorkingDecision, Decided> = {
     try {
       return execute(draft, { proposal, by, work }, now);
     } catch (fault) {
-      if (!(fault instanceof Fault)) throw fault;
+      if (!(fault instanceof Fault) || (work.isBound && fault.code === "EXPECTATION_NOT_MET")) throw fault;
       return { proposal };
     }
   },

@@ -21,6 +21,8 @@ interface CorrectMarket {
   proposed?: { at: number; finalAt: number } | undefined;
   /** The present outcome as the caller saw it. */
   expectOutcome?: Outcome | undefined;
+  /** What users would owe of it as the caller saw it, in micro-dollars. */
+  expectReceivablesMicro?: bigint | undefined;
   /** The most that the treasury may add, in micro-dollars; without it, whatever is needed. */
   maxTreasuryMicro?: bigint | undefined;
 }
@@ -106,7 +108,7 @@ function lapsed(endedAt: number): Fault {
 
 /** The correction without the time limit, as replaying the log repeats it. */
 export function correct(draft: Draft, command: CorrectMarket, now: number): Corrected {
-  const { marketId, outcome, reason, expectOutcome = null, maxTreasuryMicro } = command;
+  const { marketId, outcome, reason, expectOutcome = null, expectReceivablesMicro, maxTreasuryMicro } = command;
   const ending = requireKnown(draft, marketId);
   const { marketState } = ending;
   const from = marketState.outcome;
@@ -118,6 +120,13 @@ export function correct(draft: Draft, command: CorrectMarket, now: number): Corr
     );
   const known = draft.get("marketEnd", marketId) ?? { reason: null, corrections: [], version: 0 };
   const { moves, ...sums } = correctionOf(ending, { from, to: outcome }, (id) => draft.account(id).balanceMicro);
+  // Payments to wallets and out of them change this sum alone: the positions are closed.
+  const owedMicro = sums.receivablesMicro;
+  if (expectReceivablesMicro !== undefined && expectReceivablesMicro !== owedMicro)
+    throw new Fault(
+      "EXPECTATION_NOT_MET",
+      `Users would owe ${decimalFromMicro(owedMicro)} USD of what is taken back, which is not the expected ${decimalFromMicro(expectReceivablesMicro)} USD: nothing was paid`,
+    );
   requireTreasuryMayPay("The correction", fromAndTo(sums.treasuryMicro).fromTreasuryMicro, maxTreasuryMicro);
   requireTreasuryHolds(draft, -sums.treasuryMicro);
   for (const { debit, credit, amountMicro } of moves) draft.transfer(debit, credit, amountMicro);

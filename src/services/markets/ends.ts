@@ -26,8 +26,11 @@ export function endHandlers(context: ServiceContext) {
     voidMarket: (input, caller) =>
       submitGoverned(context, "voidMarket", input, preparedVoid(input), withoutReason(caller)),
     previewCorrection: (input) => previewCorrection(context, input),
-    correctMarket: (input, caller) =>
-      submitGoverned(context, "correctMarket", input, preparedCorrection(input), withoutReason(caller)),
+    correctMarket: (input, caller) => {
+      // A proposal is executed after other changes of the wallets, which its approvers see.
+      const { expectReceivablesUsd: _, ...request } = input;
+      return submitGoverned(context, "correctMarket", request, preparedCorrection(input), withoutReason(caller));
+    },
   } satisfies Handlers;
 }
 
@@ -59,8 +62,10 @@ function voidCommand(input: Input<"voidMarket">): Command<"voidMarket"> {
 }
 
 function correctionCommand(input: Input<"correctMarket">): Command<"correctMarket"> {
-  const { id: marketId, outcome, reason, evidence, expectOutcome, maxTreasuryUsd: maxTreasuryMicro } = input;
-  return { type: "correctMarket", marketId, outcome, reason, evidence, expectOutcome, maxTreasuryMicro };
+  const { id: marketId, outcome, reason, evidence, expectOutcome } = input;
+  const { expectReceivablesUsd: expectReceivablesMicro, maxTreasuryUsd: maxTreasuryMicro } = input;
+  const expected = { expectOutcome, expectReceivablesMicro, maxTreasuryMicro };
+  return { type: "correctMarket", marketId, outcome, reason, evidence, ...expected };
 }
 
 const expectedBy = ({

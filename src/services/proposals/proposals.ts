@@ -22,8 +22,8 @@ export function proposalHandlers(context: ServiceContext) {
   return {
     listProposals: (input) => list(context, input),
     getProposal: async ({ id }) => proposalView(await requireProposal(context, id)),
-    approveProposal: ({ id }, caller) => decide(context, "approveProposal", id, caller),
-    executeProposal: ({ id }, caller) => decide(context, "executeProposal", id, caller),
+    approveProposal: (input, caller) => decide(context, "approveProposal", input, caller),
+    executeProposal: (input, caller) => decide(context, "executeProposal", input, caller),
     rejectProposal: async ({ id: proposalId, reason }, caller) => {
       await requireProposal(context, proposalId, caller);
       const command = { type: "rejectProposal", proposalId, by: caller.actor, reason } as const;
@@ -71,10 +71,11 @@ async function requireProposal({ pool }: ServiceContext, id: string, caller?: Ca
 async function decide(
   context: ServiceContext,
   operation: "approveProposal" | "executeProposal",
-  proposalId: string,
+  { id: proposalId, expectReceivablesUsd }: Input<"approveProposal">,
   caller: Caller,
 ) {
-  const { work, answer } = await remake(context, await requireProposal(context, proposalId, caller), caller);
+  const proposal = await requireProposal(context, proposalId, caller);
+  const { work, answer } = await remake(context, proposal, caller, expectReceivablesUsd);
   const command = { type: operation, proposalId, by: caller.actor, work } as const;
   return submit(context, operation, command, caller, shownWith(answer), ({ proposal }) => proposalView(proposal));
 }

@@ -24,18 +24,28 @@ export interface Remade {
  * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed; those for a key
  * are checked again, since who executes it learns the value.
  * @param caller who executes it
+ * @param expectReceivablesMicro what users come to owe by a correction as the caller saw it; undefined for any sum
  */
-export async function remake(context: ServiceContext, proposal: Proposal, caller: Caller): Promise<Remade> {
+export async function remake(
+  context: ServiceContext,
+  proposal: Proposal,
+  caller: Caller,
+  expectReceivablesMicro?: bigint,
+): Promise<Remade> {
   const { operation, oracle, policyTtlMs: ttlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
   // The span and the version that an approver names are not what was proposed.
   const policyTtlMs = typeof ttlMs === "number" ? ttlMs : undefined;
   const scopes = proposal.kind === "key" ? caller.scopes : undefined;
   const maker = { ...caller, scopes, ifMatch: undefined, policyTtlMs };
-  const { command, ...rest } = await preparedFor(context, { id, input, oracle, proposal }, maker);
+  const asked = { id, input, oracle, proposal, expectReceivablesMicro };
+  const { command, ...rest } = await preparedFor(context, asked, maker);
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
-    work: workOf(made.command, proposal.request, keptOf(id, made)) as Work,
+    work: {
+      ...(workOf(made.command, proposal.request, keptOf(id, made)) as Work),
+      isBound: expectReceivablesMicro !== undefined,
+    },
     answer: (result) =>
       JSON.parse(JSON.stringify(encodeResult(id, made.answer(result as never) as Result<GovernedId>))) as Json,
   };
@@ -47,9 +57,10 @@ interface Asked {
   /** Of the oracle's own proposal. */
   oracle: Json | undefined;
   proposal: Proposal;
+  expectReceivablesMicro: bigint | undefined;
 }
 
-async function preparedFor(context: ServiceContext, { id, input, oracle, proposal }: Asked, caller: Caller) {
+async function preparedFor(context: ServiceContext, { id, input, oracle, proposal, ...seen }: Asked, caller: Caller) {
   const decoded = <Id extends OperationId>(each: Id) => decodeInput(each, input) as Input<Id>;
   switch (id) {
     case "settleMarket": {
@@ -62,7 +73,7 @@ async function preparedFor(context: ServiceContext, { id, input, oracle, proposa
     case "correctMarket": {
       const correction = preparedCorrection(decoded("correctMarket"));
       const proposed = { at: proposal.proposedAt, finalAt: proposal.finalAt };
-      return { ...correction, command: { ...correction.command, proposed } };
+      return { ...correction, command: { ...correction.command, ...seen, proposed } };
     }
     case "approveWithdrawal":
       return preparedApproval(context, decoded("approveWithdrawal"), caller);

@@ -14,7 +14,7 @@ const tenant = tenantOfTests({
   approvals: { credit: { aboveUsd: 100, approvals: 2 } },
 });
 const second = (): Api => localApi(tenant.services.handlers, { actor: "admin:second" });
-const user = () => localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } });
+const user = (id = "usr_1") => localApi(tenant.services.handlers, { actor: `user:${id}`, user: { id } });
 let opened: ConsolePage;
 let page: Page;
 let withdrawal: string;
@@ -23,7 +23,9 @@ let proposal: string;
 beforeAll(async () => {
   await tenant.deposit("usr_1", 900);
   for (const id of ["mkt_settle", "mkt_void", "mkt_correct", "mkt_halt"]) await openHeld(tenant, id, id, "usr_1");
-  await second().settleMarket({ marketId: "mkt_correct", outcome: "yes" });
+  await tenant.deposit("usr_2", 20);
+  await openHeld(tenant, "mkt_owed", "mkt_owed", "usr_2");
+  for (const marketId of ["mkt_correct", "mkt_owed"]) await second().settleMarket({ marketId, outcome: "yes" });
   withdrawal = (await user().requestWithdrawal({ amount: 20 })).withdrawalId;
   const proposed = await second().creditWallet({ id: "usr_1", amount: 200, reason: "large" });
   proposal = (proposed as unknown as { proposalId: string }).proposalId;
@@ -66,6 +68,13 @@ const ACTIONS: Readonly<Record<string, () => Meanwhile>> = {
     choose: choose("No"),
     change: () => second().correctMarket({ id: "mkt_correct", outcome: "void", reason: "The other person's" }),
     refusal: /expected/,
+  }),
+  "correct what a user can no longer give back": () => ({
+    path: "/markets/mkt_owed",
+    button: () => page.getByRole("button", { name: "Correct", exact: true }),
+    choose: choose("No"),
+    change: () => user("usr_2").requestWithdrawal({ amount: 15 }),
+    refusal: /Users would owe/,
   }),
   suspend: () => ({
     path: "/markets/mkt_halt",

@@ -1,5 +1,5 @@
 import type { WireInput, WireResult } from "../../../contract/operations.ts";
-import { canonicalJson } from "../../../domain/audit/audit-link.ts";
+import { canonicalJson, isSame, type Json } from "../../../domain/audit/audit-link.ts";
 import { counted } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { useAnswer } from "../../live/use-answer.ts";
@@ -7,17 +7,19 @@ import { Action, type ActionOf } from "../../parts/action.tsx";
 import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
+import { Refused } from "../../refused.ts";
 import type { Session } from "../../session.ts";
 import { option, pmctl } from "../../terminal-line.ts";
-import { PlannedChanges } from "./planned.tsx";
+import { loosenedIn, PlannedChanges } from "./planned.tsx";
 import { Value } from "./value.tsx";
 
 type Rollback = WireResult<"previewRollback">;
 type Applied = WireResult<"listApplies">["items"][number];
 
 /** Every apply with who, when, why and from which commit; what each one changed on request; and the way back to it. */
-export function Applies({ of }: { of: readonly Applied[] }) {
+export function Applies({ of, isFrozen }: { of: readonly Applied[]; isFrozen: boolean }) {
   const { session } = useDesk();
+  const unfit = isFrozen ? "The configuration is frozen: lift the freeze first." : undefined;
   return (
     <Table
       name="Applies"
@@ -31,7 +33,7 @@ export function Applies({ of }: { of: readonly Applied[] }) {
         { title: "Reason", cell: ({ reason }) => <bdi dir="auto">{reason ?? "—"}</bdi> },
         { title: "Commit", cell: ({ gitCommit }) => <bdi>{gitCommit?.slice(0, 12) ?? "—"}</bdi> },
         { title: "Changes", cell: (apply) => <Changes of={apply} /> },
-        { title: "Decide", cell: (apply) => <Action of={rollingBack(session, apply)} /> },
+        { title: "Decide", cell: (apply) => <Action of={{ ...rollingBack(session, apply), unfit }} /> },
       ]}
     />
   );
@@ -72,15 +74,22 @@ function Changes({ of: { seq, changes } }: { of: Applied }) {
 const isAgreed = ({ agreed, actorsNeeded }: Rollback, actor: string): boolean =>
   new Set([...agreed, actor]).size >= actorsNeeded;
 
+const inputOf = ({ input }: Rollback) => input as WireInput<"applyConfig">;
+
 const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf<Rollback> => ({
   label: "Roll back",
   thing: `to the apply of ${ts.slice(0, 16).replace("T", " ")}Z`,
   scope: "config",
-  preview: (api) => api.previewRollback({ seq }),
+  preview: async (api) => {
+    const [plan, { document }] = await Promise.all([api.previewRollback({ seq }), api.getConfig({})]);
+    if (plan.items.length === 0 && isSame(inputOf(plan).document as Json, document as Json))
+      throw new Refused("REFUSED", "Nothing would change: everything is as that apply stated it.");
+    return plan;
+  },
   explain: (shown) => (shown ? <Plan of={shown} /> : <p>Reading what would change …</p>),
   run: (api, shown) => {
     if (!shown) throw new Error("The changes are not read yet");
-    const input = shown.input as WireInput<"applyConfig">;
+    const input = inputOf(shown);
     return isAgreed(shown, actor) ? api.applyConfig(input) : api.approvePlan(input);
   },
   line: (_values, reason, shown) =>
@@ -91,7 +100,8 @@ const rollingBack = ({ tenant, actor }: Session, { seq, ts }: Applied): ActionOf
       seq,
       ...(shown && !isAgreed(shown, actor) ? ["--approve"] : []),
       ...["--on-drift", "overwrite"],
-      "--accept-loosening",
+      ...(loosenedIn(shown?.items ?? []).length > 0 ? ["--accept-loosening"] : []),
+      ...option("expect-version", shown && inputOf(shown).ifVersion),
       ...option("reason", reason),
     ),
   done: (result) => {

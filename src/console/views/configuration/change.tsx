@@ -4,12 +4,15 @@ import { rulesIn } from "../../../domain/policy/approvals.ts";
 import { isSimple, rowOf } from "../../../domain/policy/fields.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
 import { isPolicyField, loosensPolicy } from "../../../domain/policy/values.ts";
+import { parseDuration } from "../../../domain/time/time-grammar.ts";
+import { DAY_MS, SECOND_MS } from "../../../domain/time/units.ts";
 import { useDesk } from "../../desk.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import type { Field, Values } from "../../parts/fields.tsx";
+import { Refused } from "../../refused.ts";
 import { option, pmctl } from "../../terminal-line.ts";
 import type { ComparedField } from "./compared.ts";
-import { type Planned, PlannedChanges, readPlanned } from "./planned.tsx";
+import { loosenedIn, type Planned, PlannedChanges, readPlanned } from "./planned.tsx";
 import { Value } from "./value.tsx";
 
 type Patch = WireInput<"updatePolicy">;
@@ -33,9 +36,11 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
     label: "Change",
     thing: field,
     scope: "config",
-    fields: [isFlag ? CHOICE : { ...NUMBER, hint: row.help }],
+    fields: [isFlag ? CHOICE : { ...NUMBER, hint: row.help }, END],
     isTagged: true,
+    endsAfterSec,
     preview: async (api, values) => {
+      endsAfterSec(values);
       const policy = await api.getPolicy({});
       const config = await api.getConfig({});
       const patch = patchOf(values);
@@ -46,7 +51,7 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
         actorsNeeded: waits ? loosen.approvals : 1,
       };
     },
-    explain: (shown) => (
+    explain: (shown, { end }) => (
       <>
         {isFlag && <p>{row.help}</p>}
         {shown ? (
@@ -57,6 +62,7 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
           </p>
         )}
         {until && <p>The temporary value ends with the change.</p>}
+        {shown && end?.trim() && <p>It ends by itself after {end.trim()}. Then the lasting value holds again.</p>}
         {shown && shown.actorsNeeded > 1 && (
           <p>Becomes a proposal: {shown.actorsNeeded} actors must agree before it holds.</p>
         )}
@@ -66,7 +72,8 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
     line: (values, reason, shown, tag) =>
       pmctl(
         ...[tenant, "policy", "set", `${name}=${values.value ? value(values) : ""}`],
-        ...(shown?.items.some(({ direction }) => direction === "loosens") ? ["--accept-loosening"] : []),
+        ...option("ttl", values.end?.trim()),
+        ...(loosenedIn(shown?.items ?? []).length > 0 ? ["--accept-loosening"] : []),
         ...option("expect-version", tag?.replaceAll('"', "")),
         ...option("reason", reason),
       ),
@@ -79,6 +86,19 @@ export function ChangeAction({ of: { field, live, until } }: { of: ComparedField
 }
 
 const NUMBER: Field = { name: "value", label: "New value", kind: "number" };
+const END: Field = {
+  ...{ name: "end", label: "Ends after", kind: "text", isOptional: true },
+  hint: "A time such as 90s, 2h or 7d, at most 30d. Empty: it stays",
+};
+
+/** @throws Refused for what is no time, or a longer one than the server takes */
+function endsAfterSec({ end = "" }: Values): number | undefined {
+  if (end.trim() === "") return undefined;
+  const spanMs = parseDuration(end.trim());
+  if (spanMs !== undefined && spanMs <= 30 * DAY_MS) return spanMs / SECOND_MS;
+  throw new Refused("BAD_REQUEST", "Ends after is a time such as 90s, 2h or 7d: at most 30d.");
+}
+
 const CHOICE: Field = {
   ...NUMBER,
   kind: "choice",

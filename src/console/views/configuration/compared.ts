@@ -39,11 +39,18 @@ export function comparedFields({ policy, overrides, changes, document, ...config
       const value = override?.value ?? permanent;
       const stated = file.get(field);
       const differs = override !== undefined || (stated !== undefined && !isSame(stated, value));
-      const entry = changes.find(({ payload }) => Object.hasOwn(changesIn(payload), field.replace("policy.", "")));
+      const entry = changeOf(changes, field.replace("policy.", ""), override !== undefined);
       const changed = entry && { ...entry, reason: String(entry.payload.reason ?? "") };
       return { field, file: stated, live: value, differs, changed, until: override?.until };
     })
     .sort((one, other) => Number(other.differs) - Number(one.differs) || (one.field < other.field ? -1 : 1));
+}
+
+/** The newest entry that changed a field of the policy. @param isOverridden whether one that set an override counts */
+export function changeOf(changes: Config["changes"], field: string, isOverridden = false) {
+  return changes.find(
+    ({ payload }) => (isOverridden || payload.until === undefined) && Object.hasOwn(changesIn(payload), field),
+  );
 }
 
 function changesIn({ changes }: { changes?: unknown }): object {

@@ -53,9 +53,14 @@ export async function readPlanned(
   return { items, impact: await api.previewPolicy(terms) };
 }
 
+/** The fields whose change allows something that is stopped now. */
+export const loosenedIn = (items: readonly Pick<PlannedField, "field" | "direction">[]): string[] =>
+  items.flatMap(({ field, direction }) => (direction === "loosens" ? field : []));
+
 /** Every field that would change, and the trades of the last days under the new rules. @param empty what to say without a field */
 export function PlannedChanges({ of: { items, impact }, empty }: { of: Planned; empty: string }) {
   const lines = impact ? impactLines(impact, exactUsd) : [];
+  const loosened = loosenedIn(items).join(", ");
   return (
     <>
       <Table
@@ -76,6 +81,7 @@ export function PlannedChanges({ of: { items, impact }, empty }: { of: Planned; 
           },
         ]}
       />
+      {loosened && <p class="warn">This loosens a protection: {loosened}.</p>}
       {lines.map((line) => (
         <p key={line} dir="auto">
           {line}

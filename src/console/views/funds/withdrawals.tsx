@@ -40,7 +40,7 @@ export function Withdrawals({
         { title: "Amount", isNumber: true, cell: ({ amount }) => <Usd of={amount} /> },
         { title: "Status", cell: (row) => <Status of={row} proposal={waitingFor(row)} /> },
         { title: "Asked", cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { title: "Withdrawal", cell: ({ withdrawalId }) => withdrawalId },
+        { title: "Withdrawal", cell: ({ withdrawalId }) => <bdi>{withdrawalId}</bdi> },
         {
           title: "Decide",
           cell: (row) => {

@@ -135,21 +135,20 @@ export function correction(tenant: string, { id, question, status }: Market): Ac
           <Change of={shown} />
         </>
       ) : (
-        <p>Choose the right outcome to see who pays and gets what.</p>
+        <p>Choose the right outcome to see what it changes.</p>
       ),
     run: (api, shown, values, reason) =>
       api.correctMarket({
         ...{ id, outcome: outcomeSent(values), reason, ...evidenceOf(values) },
-        ...(shown && { expectOutcome: shown.from, maxTreasuryUsd: shown.fromTreasuryUsd }),
+        ...(shown && { expectOutcome: shown.from, expectReceivablesUsd: shown.receivablesUsd }),
+        maxTreasuryUsd: shown?.fromTreasuryUsd,
       }),
     line: (values, reason, shown) =>
       pmctl(
         ...[tenant, "market", "correct", id, ...option("outcome", outcomeText(values))],
-        ...[
-          ...option("expect-outcome", shown && outcomeFlag(shown.from)),
-          ...option("max-treasury", shown?.fromTreasuryUsd),
-        ],
-        ...said(values, reason),
+        ...option("expect-outcome", shown && outcomeFlag(shown.from)),
+        ...option("expect-receivables", shown?.receivablesUsd),
+        ...[...option("max-treasury", shown?.fromTreasuryUsd), ...said(values, reason)],
       ),
     done: (result) =>
       told(result, question, ({ from, outcome, users }: WireResult<"correctMarket">) => {

@@ -14,8 +14,8 @@ export function MarketFacts({ of: market }: { of: Market }) {
       <Facts
         of={[
           ["Status", <Status key="status" of={status} outcome={outcome} />],
-          ["Yes", percent(yesPrice)],
-          ["No", percent(noPrice)],
+          ["Yes", outcome === null && percent(yesPrice)],
+          ["No", outcome === null && percent(noPrice)],
           ["Volume", <Usd key="volume" of={volume} />],
           ["Closes", <Time key="closes" at={closeAt} />],
           ["Created", <Time key="created" at={createdAt} />],

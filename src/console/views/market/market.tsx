@@ -17,7 +17,7 @@ import { Depth, Price } from "./figures.tsx";
 import { type End, Liability, Paid, proposedEnd, readEnds } from "./liability.tsx";
 import { type Life, readLife } from "./life.ts";
 import { Positions } from "./positions.tsx";
-import { Timeline } from "./timeline.tsx";
+import { Decision, Timeline } from "./timeline.tsx";
 import type { Market } from "./words.tsx";
 
 /** What the page shows; undefined is what the key may not read. */
@@ -66,6 +66,7 @@ export function MarketView({ id, query }: ViewProps) {
               </section>
             );
           })}
+          {of.status === "settled" && life && <Decision of={life} market={of} />}
           <MarketFacts of={of} />
           <Price history={history} life={life} of={of} />
           {ends && <Liability of={ends} />}

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { sentenceOf } from "../../../domain/audit/sentence.ts";
 import { isolated } from "../../../domain/text.ts";
+import { EntryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
 import { addressOf } from "../../router.ts";
@@ -38,13 +39,34 @@ export function Timeline({ of: { entries, isWhole }, market }: { of: Life; marke
               </bdi>
             ),
           },
-          { title: "Entry", isNumber: true, cell: ({ seq }) => <a href={addressOf(`/record/${seq}`)}>Entry {seq}</a> },
+          { title: "Entry", isNumber: true, cell: ({ seq }) => <EntryLink seq={seq} /> },
         ]}
       />
       {!isWhole && <a href={addressOf("/record", { market: market.id })}>All entries about this market</a>}
     </>
   );
 }
+
+/** Who decided the market, when and why: its end, what the oracle found, and each correction, newest first. */
+export function Decision({ of: { entries }, market }: { of: Life; market: Market }) {
+  return (
+    <section aria-label="Decision">
+      <h2>Decision</h2>
+      {entries
+        .filter(({ type }) => DECISIONS.includes(type))
+        .map((entry) => (
+          <p key={entry.seq}>
+            <Time at={entry.ts} />{" "}
+            <bdi dir="ltr">
+              <Sentence of={sentenceAbout(entry, market)} />
+            </bdi>{" "}
+            <EntryLink seq={entry.seq} />
+          </p>
+        ))}
+    </section>
+  );
+}
+const DECISIONS: readonly string[] = ["market.settled", "market.voided", "market.corrected", "oracle.resolved"];
 
 /** The page is about one market, so its question need not be in every line. */
 function sentenceAbout(entry: Entry, { question }: Market): string {

@@ -10,6 +10,19 @@ import { addressOf } from "../../router.ts";
 type Daily = WireResult<"getDailyReport">;
 type Figure = keyof Daily["now"];
 
+interface Period {
+  since: string;
+  until: string;
+}
+
+/** From the first of some days until the last one ends. */
+const periodOf = (days: Daily["days"]): Period => ({
+  since: new Date(Date.parse(days[0]?.day ?? "")).toISOString(),
+  until: new Date(Date.parse(days.at(-1)?.day ?? "") + DAY_MS).toISOString(),
+});
+const entriesOf = (type?: string) => (period: Period) => addressOf("/record", { type, ...period });
+const settled = entriesOf("market.settled");
+
 const dollars = (value: number) => <Usd of={value} />;
 
 /** Every figure, how it is shown, and where its rows are. */
@@ -17,19 +30,20 @@ const FIGURES: readonly (readonly [
   name: string,
   of: Figure,
   show: (value: number) => ComponentChildren,
-  rows: string,
+  rows: (period: Period) => string,
 ])[] = [
-  ["Volume", "volume", dollars, addressOf("/record", { type: "trade.executed" })],
-  ["House result", "houseRevenue", dollars, addressOf("/markets", { status: "settled" })],
-  ["Fees", "fees", dollars, addressOf("/record", { type: "trade.executed" })],
-  ["Market making", "spreadIncome", dollars, addressOf("/record", { type: "market.settled" })],
-  ["Exposure at the end", "exposure", dollars, addressOf("/risk")],
-  ["Active traders", "activeTraders", count, addressOf("/traders")],
-  ["Settled markets", "settledMarkets", count, addressOf("/markets", { status: "settled" })],
+  ["Volume", "volume", dollars, entriesOf("trade.executed")],
+  ["House result", "houseRevenue", dollars, () => "#categories"],
+  ["Fees", "fees", dollars, entriesOf("trade.executed")],
+  ["Market making", "spreadIncome", dollars, settled],
+  ["Exposure at the end", "exposure", dollars, () => addressOf("/risk")],
+  ["Active traders", "activeTraders", count, () => "#traders"],
+  ["Settled markets", "settledMarkets", count, settled],
 ];
 
 /** Each figure of the period against the period before; its name leads to the rows behind it. */
-export function Comparison({ of: { now, before } }: { of: Daily }) {
+export function Comparison({ of: { now, before, days } }: { of: Daily }) {
+  const period = periodOf(days);
   return (
     <Table
       name="Figures"
@@ -37,7 +51,20 @@ export function Comparison({ of: { now, before } }: { of: Daily }) {
       id={([name]) => name}
       empty="There is nothing to compare."
       columns={[
-        { title: "Figure", cell: ([name, , , rows]) => <a href={rows}>{name}</a> },
+        {
+          title: "Figure",
+          cell: ([name, , , rows]) => (
+            <>
+              <a href={rows(period)}>{name}</a>
+              {rows === settled && (
+                <>
+                  {" "}
+                  <a href={entriesOf("market.voided")(period)}>voided</a>
+                </>
+              )}
+            </>
+          ),
+        },
         { title: "In the period", isNumber: true, cell: ([, of, show]) => show(now[of]) },
         { title: "In the period before", isNumber: true, cell: ([, of, show]) => show(before[of]) },
         { title: "Change", isNumber: true, cell: ([, of]) => changeOf(now[of], before[of]) },
@@ -96,7 +123,7 @@ export function Days({ of: { days } }: { of: Daily }) {
       columns={[
         {
           title: "Day (UTC)",
-          cell: ({ day }) => <a href={entriesOf(day)}>{day.slice(0, 10)}</a>,
+          cell: (day) => <a href={entriesOf()(periodOf([day]))}>{day.day.slice(0, 10)}</a>,
         },
         { title: "Volume", isNumber: true, cell: ({ volume }) => <Usd of={volume} /> },
         { title: "Fees", isNumber: true, cell: ({ fees }) => <Usd of={fees} /> },
@@ -107,9 +134,4 @@ export function Days({ of: { days } }: { of: Daily }) {
       ]}
     />
   );
-}
-
-function entriesOf(day: string): string {
-  const until = new Date(Date.parse(day) + DAY_MS).toISOString();
-  return addressOf("/record", { since: new Date(Date.parse(day)).toISOString(), until });
 }

@@ -16,7 +16,11 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
   const decision = (
     label: string,
     verb: "approve" | "reject" | "execute",
-    run: (api: Api, reason: string) => Promise<unknown>,
+    run: (
+      api: Api,
+      reason: string,
+      seen: { id: string; expectReceivablesUsd?: number | undefined },
+    ) => Promise<unknown>,
     afterwards: string,
   ): ActionOf<Told> => ({
     label,
@@ -25,7 +29,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
     scope: PROPOSAL_SCOPES[kind],
     preview: async (api) => tellProposal(await api.getProposal({ id }), api),
     explain: (shown) => <Standing of={shown ?? { proposal }} />,
-    run: (api, _shown, _values, reason) => run(api, reason),
+    run: (api, shown, _values, reason) => run(api, reason, { id, expectReceivablesUsd: shown?.receivablesUsd }),
     line: (_values, reason) => pmctl(tenant, "proposal", verb, id, ...option("reason", reason)),
     done: (result) => {
       const { status } = result as Proposal;
@@ -38,7 +42,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
       {waitsFor === "approval" && (
         <Action
           of={{
-            ...decision("Approve", "approve", (api) => api.approveProposal({ id }), "Approved"),
+            ...decision("Approve", "approve", (api, _, seen) => api.approveProposal(seen), "Approved"),
             unfit: proposal.approvals.some(({ by }) => by === actor)
               ? "You agree already. An approver is another actor."
               : undefined,
@@ -46,7 +50,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
         />
       )}
       {(waitsFor === "hand" || waitsFor === "overdue") && (
-        <Action of={decision("Execute", "execute", (api) => api.executeProposal({ id }), "Executed")} />
+        <Action of={decision("Execute", "execute", (api, _, seen) => api.executeProposal(seen), "Executed")} />
       )}
       <Action of={decision("Reject", "reject", (api, reason) => api.rejectProposal({ id, reason }), "Rejected")} />
     </span>

@@ -21,13 +21,15 @@ export interface Told {
   objections?: readonly string[];
   /** Draws what it would pay or change as things stand. */
   effect?: () => ComponentChildren;
+  /** What users would come to owe by a correction. */
+  receivablesUsd?: number;
 }
 
 /** Reads all that a proposal rests on. */
 export async function tellProposal(proposal: Proposal, api: Api): Promise<Told> {
   const [subjects, objections] = await Promise.all([subjectsOf([proposal], api), objectionsTo(proposal, api)]);
   try {
-    return { proposal, subjects, objections, effect: await effectOf(proposal, subjects, api) };
+    return { proposal, subjects, objections, ...(await effectOf(proposal, subjects, api)) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const { message } = error;
@@ -48,15 +50,13 @@ async function effectOf(
   { kind, marketId, outcome, request }: Proposal,
   { questions, withdrawals }: Subjects,
   api: Api,
-): Promise<() => ComponentChildren> {
+): Promise<Pick<Told, "effect" | "receivablesUsd">> {
   const { id, amount, operation: _, maxTreasuryUsd: most, ...rest } = request;
   if (marketId !== null && outcome !== null) {
     const ref = { id: marketId, outcome: outcomeFlag(outcome) };
-    const moved =
-      kind === "correct"
-        ? await api.previewCorrection(ref).then((of) => <Change of={of} />)
-        : await api.previewSettlement(ref).then((of) => <Payment of={of} />);
-    return () => (
+    const changed = kind === "correct" ? await api.previewCorrection(ref) : undefined;
+    const moved = changed ? <Change of={changed} /> : <Payment of={await api.previewSettlement(ref)} />;
+    const effect = () => (
       <>
         <Facts
           of={[
@@ -68,10 +68,11 @@ async function effectOf(
         {moved}
       </>
     );
+    return { effect, ...(changed && { receivablesUsd: changed.receivablesUsd }) };
   }
   if (kind === "loosen") {
     const planned = await readProposed(api, { kind, request });
-    return () => planned && <PlannedChanges of={planned} empty="Nothing differs from what is live." />;
+    return { effect: () => planned && <PlannedChanges of={planned} empty="Nothing differs from what is live." /> };
   }
   if (kind === "key") {
     const stated = Object.entries(rest).map(
@@ -83,12 +84,12 @@ async function effectOf(
           </bdi>,
         ] as const,
     );
-    return () => <Facts of={stated} />;
+    return { effect: () => <Facts of={stated} /> };
   }
   const paid = kind === "credit" ? { userId: String(id), amount: Number(amount) } : withdrawals.get(String(id));
-  if (!paid) return () => null;
+  if (!paid) return {};
   const user = await api.getUser({ id: paid.userId });
-  return () => (
+  const effect = () => (
     <>
       <Facts
         of={[
@@ -99,6 +100,7 @@ async function effectOf(
       <Money of={user} />
     </>
   );
+  return { effect };
 }
 
 /** What a proposal would do, who agrees, who objects, and when it can take effect. */

@@ -3,10 +3,10 @@ import type { Terms } from "../../../domain/policy/approvals.ts";
 import { isolated } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
-import { useLive } from "../../live/use-live.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Usd } from "../../parts/usd.tsx";
+import { Refused } from "../../refused.ts";
 import { option, pmctl, pmctlAbout } from "../../terminal-line.ts";
 import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
 
@@ -43,7 +43,20 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
     scope: "funds",
     fields: [{ name: "amount", label: "Amount in USD", kind: "number" }],
     preview: async (api, { amount }) => {
-      const [user, terms] = await Promise.all([api.getUser({ id }), termsOfMoney(api, "credit", Number(amount))]);
+      const usd = Number(amount);
+      if (!(usd > 0) || toMicro(usd) !== usd)
+        throw new Refused("BAD_REQUEST", "It will be refused: a credit is above 0, with at most six decimals");
+      const [user, policy, terms] = await Promise.all([
+        api.getUser({ id }),
+        api.getPolicy({}),
+        termsOfMoney(api, "credit", usd),
+      ]);
+      const { maxCreditUsd: most } = policy;
+      if (usd > most)
+        throw new Refused(
+          "LIMIT_REACHED",
+          `It will be refused: a credit is at most ${exactUsd(most)} (policy.maxCreditUsd)`,
+        );
       return { ...user, terms };
     },
     explain: (shown, { amount }) =>
@@ -55,7 +68,6 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
             <Usd of={toMicro(shown.balanceUsd + Number(amount))} />. The money comes from outside the ledger, and the
             log names you and the reason.
           </p>
-          <CreditLimit amount={Number(amount)} />
           <Money of={shown} />
         </>
       ) : (
@@ -100,15 +112,6 @@ type StateChange = "restrictUser" | "releaseUser";
 
 /** Without the noise of adding two numbers of at most six decimals. */
 const toMicro = (dollars: number): number => Math.round(dollars * 1e6) / 1e6;
-
-/** Says beforehand that the policy refuses a credit. */
-function CreditLimit({ amount }: { amount: number }) {
-  const { value: policy } = useLive((api) => api.getPolicy({}), "");
-  if (policy === undefined || amount <= policy.maxCreditUsd) return null;
-  return (
-    <p class="bad">It will be refused: a credit is at most {exactUsd(policy.maxCreditUsd)} (policy.maxCreditUsd).</p>
-  );
-}
 
 /** A trader's money, as dialogs show it. */
 export function Money({ of }: { of: User }) {

@@ -8,6 +8,7 @@ import { Terminal } from "../../parts/terminal.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
 import { pmctlAbout } from "../../terminal-line.ts";
+import { sumOf } from "../market/ends.tsx";
 
 type Portfolio = WireResult<"getUserPortfolio">;
 
@@ -82,7 +83,7 @@ function holdingsOf({ positions, settlements }: Portfolio): Holding[] {
     ...positions.map(({ sellValue, sellPnl, currentPrice, ...position }) => ({
       ...position,
       ...{ outcome: null, yesPrice: position.side === "yes" ? currentPrice : 1 - currentPrice },
-      ...{ cost: sellValue - sellPnl, worth: sellValue },
+      ...{ cost: sumOf(sellValue, -sellPnl), worth: sellValue },
     })),
     ...settlements.map(({ payout, ...settled }) => ({ ...settled, yesPrice: 0, worth: payout })),
   ];
@@ -92,16 +93,16 @@ function holdingsOf({ positions, settlements }: Portfolio): Holding[] {
       ...{ marketId, question, outcome, yesPrice },
       ...{ yes: 0, no: 0, cost: 0, worth: 0 },
     };
-    row[side] += amount;
-    row.cost += cost;
-    row.worth += worth;
+    row[side] = sumOf(row[side], amount);
+    row.cost = sumOf(row.cost, cost);
+    row.worth = sumOf(row.worth, worth);
     byMarket.set(marketId, row);
   }
   return [...byMarket.values()];
 }
 
 const resultOf = (holdings: readonly Holding[]): number =>
-  holdings.reduce((sum, { worth, cost }) => sum + worth - cost, 0);
+  sumOf(...holdings.flatMap(({ worth, cost }) => [worth, -cost]));
 
 const shares = (amount: number): string => (amount === 0 ? "—" : count(amount));
 

@@ -12,6 +12,7 @@ import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctlAbout } from "../../terminal-line.ts";
+import { sumOf } from "../market/ends.tsx";
 
 type Entry = WireResult<"listUserStatement">["items"][number];
 
@@ -67,7 +68,7 @@ function byEntry(lines: readonly Entry[]): Entry[] {
   for (const line of lines) {
     const { seq, amount, owed } = line;
     const row = rows.get(seq) ?? { ...line, amount: 0 };
-    rows.set(seq, { ...row, amount: row.amount + amount, ...(owed !== undefined && { owed }) });
+    rows.set(seq, { ...row, amount: sumOf(row.amount, amount), ...(owed !== undefined && { owed }) });
   }
   return [...rows.values()];
 }

@@ -1,6 +1,8 @@
 import { useDesk, type ViewProps } from "../../desk.ts";
+import { ended } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
+import { EntryLink } from "../../parts/links.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { View } from "../../parts/view.tsx";
@@ -39,6 +41,7 @@ export function TraderView({ id, query }: ViewProps) {
               ["Sessions ended before", user.revokeBefore && <Time at={user.revokeBefore} />],
             ]}
           />
+          {user.state === "restricted" && <Restricted id={id} />}
           <Gates of={eligibility} />
           <Positions id={id} />
           <PeriodResult id={id} />
@@ -48,5 +51,19 @@ export function TraderView({ id, query }: ViewProps) {
         </>
       )}
     </View>
+  );
+}
+
+/** Who restricted the trader, when and why, for a key that may read the log. */
+function Restricted({ id }: { id: string }) {
+  const { value } = useLive((api) => api.listAudit({ userId: id, type: "user.restricted", limit: 1 }), id);
+  const [entry] = value?.entries ?? [];
+  if (entry?.payload.restricted !== true) return null;
+  const { actor, ts, seq, payload } = entry;
+  return (
+    <p>
+      Restricted by <bdi>{actor}</bdi>, <Time at={ts} />:{" "}
+      <bdi>{ended(String(payload.reason ?? "No reason was given"))}</bdi> <EntryLink seq={seq} />
+    </p>
   );
 }

@@ -53,7 +53,8 @@ export function Inbound({ of, query }: { of: readonly OneInbound[]; query: URLSe
 /** One webhook: its body if that was kept, and otherwise what it changed. @param id its provider and hash */
 export function Received({ id, query }: { id: string; query: URLSearchParams }) {
   const { tenant } = useDesk().session;
-  const [provider = "", sha256 = ""] = id.split(" ");
+  // A provider's name may hold spaces; the hash has 64 digits.
+  const [provider, sha256] = [id.slice(0, -65), id.slice(-64)];
   const live = useLive(async (api) => {
     const received = await api.getInboundWebhook({ provider, sha256 });
     const { sequence: seq } = received;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PROPOSAL_KINDS, PROPOSAL_STATES } from "../../../domain/policy/proposal.ts";
 import { operationsUnder } from "../../operation.ts";
-import { MarketId, Outcome, paging, Timestamp, text } from "../../scalars.ts";
+import { MarketId, Outcome, paging, Timestamp, text, UsdTotal } from "../../scalars.ts";
 
 export const ProposalId = text(64).meta({ description: "The proposal's identifier.", examples: ["prp_019f2c6e10"] });
 export const ProposalKind = z
@@ -65,6 +65,11 @@ const ProposalFilter = z.object({
   ...paging,
 });
 const ProposalRef = z.object({ id: ProposalId });
+const Agreement = ProposalRef.extend({
+  expectReceivablesUsd: UsdTotal.optional().describe(
+    "Only if users come to owe exactly this much by the proposed correction, where this executes it.",
+  ),
+});
 const MarketRef = z.object({ id: MarketId });
 
 const { operatorRead, operatorChange, publicRead, userChange } = operationsUnder("operations", { extension: true });
@@ -86,9 +91,9 @@ export const proposalOperations = {
   approveProposal: operatorChange("read", {
     path: "/v1/proposals/:id/approve",
     summary: "Agree to a proposal; the last approval executes it. Needs the scope of the proposed operation.",
-    input: ProposalRef,
+    input: Agreement,
     output: Proposal,
-    refusals: ["PROPOSAL_DECIDED", "ALREADY_APPROVED"],
+    refusals: ["PROPOSAL_DECIDED", "ALREADY_APPROVED", "EXPECTATION_NOT_MET"],
   }),
   rejectProposal: operatorChange("read", {
     path: "/v1/proposals/:id/reject",
@@ -101,7 +106,7 @@ export const proposalOperations = {
     path: "/v1/proposals/:id/execute",
     summary:
       "Execute an approved proposal that users object to, or that issues a key. Needs the scope of the operation.",
-    input: ProposalRef,
+    input: Agreement,
     output: Proposal,
     refusals: [
       ...(["PROPOSAL_DECIDED", "HOLD_RUNNING", "APPROVALS_MISSING"] as const),

@@ -114,6 +114,7 @@ export const CorrectionInput = z
     reason: Reason,
     evidence,
     expectOutcome: Outcome.optional().describe("Only if this is the present outcome."),
+    expectReceivablesUsd: UsdTotal.optional().describe("Extension: only if users come to owe exactly this much of it."),
     maxTreasuryUsd: UsdOrNone.optional().describe("The most that the treasury may add; by default what it takes."),
   })
   .meta({ id: "CorrectionInput" });
