@@ -5,6 +5,7 @@ import { DAY_MS, MINUTE_MS, UNIT_MS } from "../domain/time/units.ts";
 
 const usdCents = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD" });
 const usdMicros = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", minimumFractionDigits: 6 });
+const exact = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
 const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const percents = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -13,6 +14,7 @@ const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const month = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short" });
 const minute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Dollars, to the cent. */
@@ -20,6 +22,8 @@ export const usd = (dollars: number): string => usdCents.format(dollars);
 /** Dollars, with all six decimals where two are not exact. */
 export const exactUsd = (dollars: number): string =>
   (Math.round(dollars * 1e6) % 1e4 === 0 ? usdCents : usdMicros).format(dollars);
+/** Every digit of a price, which may be decimal text. */
+export const price = (value: number | string): string => exact.format(value as number);
 export const count = (value: number): string => plain.format(value);
 /** Such as `1.2M`. */
 export const short = (value: number): string => compact.format(value);
@@ -27,6 +31,8 @@ export const short = (value: number): string => compact.format(value);
 export const percent = (share: number): string => percents.format(share);
 /** Date and time. */
 export const instant = (ms: number): string => moment.format(ms);
+/** Date and time with the zone, for paper. */
+export const zonedInstant = (ms: number): string => zoned.format(ms);
 /** A date without its time. */
 export const dateOf = (ms: number): string => date.format(ms);
 export const timeOfDay = (ms: number): string => second.format(ms);

@@ -225,6 +225,7 @@ test("what the tenant lets two people decide becomes a proposal, which the secon
   await waits.getByText('It would settle "Will two agree?" as no.').waitFor();
   for (const fact of ["Payouts", "Total", "House result, less fees given back", "Earliest effect"])
     await waits.getByText(fact, { exact: true }).waitFor();
+  await waits.getByText("Each button first shows every sum that would move").waitFor();
   const { proposalId } = await second.getMarketProposal({ id: "mkt_two" });
   await second.rejectProposal({ id: proposalId, reason: "Not yet" });
   await page.getByRole("region", { name: "Pending proposal" }).waitFor({ state: "detached", timeout: 5000 });
@@ -252,7 +253,7 @@ test("a market that the oracle left to a person says so, why, and what its sourc
   await button(page, "Settle").click();
   for (const place of [held.first(), page.getByRole("dialog")]) {
     await place.getByText("coinbase BTC-USD", { exact: true }).waitFor();
-    await place.getByText(/^100002\.5, .*, 2 h old$/).waitFor();
+    await place.getByText(/^100,002\.5, .*, 2 h old$/).waitFor();
     await place.getByText("no price is stored").first().waitFor();
   }
   await close();

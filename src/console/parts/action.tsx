@@ -44,6 +44,8 @@ export interface ActionOf<Shown> {
   line(values: Values, reason: string, shown: Shown | undefined, tag?: string | null): string;
   /** The notice afterwards. */
   done(result: unknown): string;
+  /** Leads to what was made. */
+  link?(result: unknown): ComponentChildren;
   /** Why it is not possible now, such as "The market is settled". */
   unfit?: string | undefined;
   /** Finds the entries about the thing, so that an open dialog can say who changed it. */
@@ -160,7 +162,8 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       const result = await of.run(api, shown, values, given);
       const isRecorded = answered.has("audit-seq") || answered.has("idempotent-replayed");
       const text = of.done(result) + (isRecorded ? "" : " It was so already: nothing was recorded.");
-      tell({ text, seq: await entryAbout(result, answered, [session.actor, given], api), result });
+      const seq = await entryAbout(result, answered, [session.actor, given], api);
+      tell({ text, link: of.link?.(result), seq, result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.

@@ -62,6 +62,9 @@ export function MarketView({ id, query }: ViewProps) {
               <section key={proposal.proposalId} class="waiting" aria-label="Pending proposal">
                 <h2>A proposal waits</h2>
                 <Standing of={{ proposal, subjects, effect: () => end && <Paid of={end} /> }} />
+                <p class="soft">
+                  Each button first shows every sum that would move, those of the fees and the treasury too.
+                </p>
                 <Decisions of={proposal} subjects={subjects} />
               </section>
             );

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { approversOf } from "../../../client/inbox/approvers.ts";
 import { objectionsTo } from "../../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../../client/inbox/proposed.ts";
+import { payoutCautions } from "../../../client/payout-cautions.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { useLive } from "../../live/use-live.ts";
@@ -12,7 +13,7 @@ import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { PlannedChanges, readProposed } from "../configuration/planned.tsx";
 import { Change, Payment } from "../market/ends.tsx";
-import { Money } from "../traders/actions.tsx";
+import { Cautions, Money } from "../traders/actions.tsx";
 
 export type Proposal = WireResult<"getProposal">;
 
@@ -91,8 +92,10 @@ async function effectOf(
   const paid = kind === "credit" ? { userId: String(id), amount: Number(amount) } : withdrawals.get(String(id));
   if (!paid) return {};
   const user = await api.getUser({ id: paid.userId });
+  const cautions = kind === "withdraw" ? await payoutCautions(user, api) : [];
   const effect = () => (
     <>
+      <Cautions of={cautions} />
       <Facts
         of={[
           ["Trader", <TraderLink key="user" id={paid.userId} />],

@@ -1,10 +1,10 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { decimalText, parseDecimal } from "../../../domain/decimal.ts";
-import { count } from "../../format.ts";
+import { count, price as digits, outcomeWords } from "../../format.ts";
 import { CategoryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
-import { priceField, type Stated, type SymbolRisk, supposedAt, worstCase } from "./what-if.ts";
+import { priceField, type Stated, type SymbolRisk, supposedAt, supposedIn, worstCase } from "./what-if.ts";
 
 /** Markets that tend to end alike: the risks by category. */
 export function Categories({ of }: { of: WireResult<"getRiskReport">["byCategory"] }) {
@@ -68,17 +68,37 @@ export function Symbols({
         {
           title: "Then it costs",
           isNumber: true,
-          cell: ({ risks, feed }) => {
-            const price = parseDecimal(priceOf(feed));
-            return <Usd of={price ? worstCase(risks, supposedAt(risks, price)).supposed : null} />;
-          },
+          cell: (symbol) => <CostAt of={symbol} stated={stated} />,
         },
       ]}
     />
   );
 }
 
+/** A market that is supposed to settle by itself counts so here as well, and not by the price. */
+function CostAt({ of: symbol, stated }: { of: SymbolRisk; stated: Stated }) {
+  const { risks, feed } = symbol;
+  const price = parseDecimal(stated[priceField(feed)] ?? "");
+  if (!price) return <Usd of={null} />;
+  const [byPrice, supposed] = [supposedAt(risks, price), supposedIn(stated, risks, [symbol])];
+  const against = risks.filter(({ marketId: id }) => supposed[id] !== byPrice[id]);
+  return (
+    <>
+      <Usd of={worstCase(risks, supposed).supposed} />
+      {against.map(({ marketId: id }) => (
+        <small key={id}>
+          <br />
+          {id} counts as supposed: {outcomeWords(supposed[id] ?? null)}, against this price
+        </small>
+      ))}
+    </>
+  );
+}
+
 const STEPS = 200;
+
+/** Without the noise of binary fractions. */
+const tidy = (value: number): number => Number(value.toPrecision(12));
 
 /** A slider over every strike and somewhat further, and a field for an exact price. */
 function Price({
@@ -95,18 +115,23 @@ function Price({
   );
   const margin = (high - low) / 4 || Math.abs(low) / 4 || 1;
   const step = 10 ** Math.floor(Math.log10((high - low + 2 * margin) / STEPS));
+  const [min, max] = [Math.floor((low - margin) / step) * step, Math.ceil((high + margin) / step) * step].map(tidy);
   return (
     <span class="ways">
-      <input
-        type="range"
-        aria-label={`Price of ${feed}`}
-        aria-valuetext={price || "none supposed"}
-        min={Math.floor((low - margin) / step) * step}
-        max={Math.ceil((high + margin) / step) * step}
-        step={step}
-        value={price || (low + high) / 2}
-        onInput={({ currentTarget }) => onSuppose(String(Number(currentTarget.valueAsNumber.toPrecision(12))))}
-      />
+      <span>
+        <input
+          type="range"
+          aria-label={`Price of ${feed}`}
+          aria-valuetext={price || "none supposed"}
+          {...{ min, max, step }}
+          value={price || (low + high) / 2}
+          onInput={({ currentTarget }) => onSuppose(String(tidy(currentTarget.valueAsNumber)))}
+        />
+        <br />
+        <small>
+          {digits(min ?? 0)} to {digits(max ?? 0)}
+        </small>
+      </span>
       <input
         class="typed"
         inputMode="decimal"
