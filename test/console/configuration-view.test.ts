@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { comparedFields } from "../../src/console/views/configuration/compared.ts";
 import { accessibilityProblems } from "../support/browser.ts";
 import { newOperator, type Operator, type ServerProcess } from "../support/operator.ts";
 import { act, actBefore, openConsole, rowOf, troubles } from "./support/console-page.ts";
@@ -34,6 +35,14 @@ test("Configuration compares file and live value, shows each apply's changes, an
   await done("policy", "set", "-t", "acme", "maxTradeUsd=250", "--reason", "A try", "--yes");
   await expect.poll(() => field.getAttribute("data-kind")).toBe("differs");
   expect((await field.locator("td").allTextContents()).slice(0, 3)).toEqual(["policy.maxTradeUsd", "300", "250"]);
+  expect(await rowOf(page, "server.port").locator("td").nth(2).textContent()).toBe("as applied");
+  const spans = { overrides: [], changes: [], document: { oracle: { limit: { per: 60_000 } } } } as never;
+  expect(comparedFields(spans)).toContainEqual(
+    expect.objectContaining({ field: "oracle.limit.per", file: "1m", live: "1m" }),
+  );
+  await page.emulateMedia({ media: "print" });
+  await page.getByText(/^acme · \w{3} \d+, \d{4}, .* GMT\+\d$/).waitFor();
+  await page.emulateMedia({ media: "screen" });
   // Who, and why.
   expect(await field.textContent()).toMatch(/admin:.*A try/);
   await page.getByText("The server does not have your files").waitFor();

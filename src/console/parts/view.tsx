@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useDesk } from "../desk.ts";
+import { zonedInstant } from "../format.ts";
 import type { Live } from "../live/use-live.ts";
 import { Terminal } from "./terminal.tsx";
 import { Sentence, Time } from "./time.tsx";
@@ -25,8 +26,14 @@ export function View<Value>({
   children(value: Value): ComponentChildren;
 }) {
   const heading = useHeading(name);
+  const { tenant } = useDesk().session;
   return (
     <>
+      {live.readAtMs !== undefined && (
+        <p class="printed">
+          {tenant} · {zonedInstant(live.readAtMs)}
+        </p>
+      )}
       <header class="head">
         <h1 ref={heading} tabIndex={-1} dir="auto">
           {name}
@@ -48,16 +55,21 @@ export function Section<Value>({
   title,
   id,
   live,
+  isAsked = false,
   children,
 }: {
   title: string;
   /** For links to it. */
   id?: string;
   live: Live<Value>;
+  /** A person asked for it by a link elsewhere on the page, and reads on here. */
+  isAsked?: boolean;
   children(value: Value): ComponentChildren;
 }) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => void (isAsked && place.current?.focus()), []);
   return (
-    <section aria-label={title} id={id}>
+    <section ref={place} tabIndex={isAsked ? -1 : undefined} aria-label={title} id={id}>
       <h2>{title}</h2>
       <Figures live={live}>{children}</Figures>
     </section>

@@ -80,7 +80,12 @@ function Fields({ of }: { of: WireResult<"getConfig"> }) {
           cell: ({ field, differs }) => (differs ? <code class="warn">{field}</code> : <code>{field}</code>),
         },
         { title: "File", cell: ({ file }) => <Value of={file} /> },
-        { title: "Live", cell: ({ live }) => <Value of={live} /> },
+        {
+          title: "Live",
+          // What a server runs with, its own options may say.
+          cell: ({ field, live }) =>
+            field.startsWith("server.") ? <span class="soft">as applied</span> : <Value of={live} />,
+        },
         {
           title: "Changed live",
           cell: ({ changed }) =>

@@ -1,6 +1,7 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { isSame, type Json } from "../../../domain/audit/audit-link.ts";
 import { leavesOf } from "../../../domain/audit/document-changes.ts";
+import { formatSpan } from "../../../domain/time/units.ts";
 
 type Config = WireResult<"getConfig">;
 
@@ -41,10 +42,23 @@ export function comparedFields({ policy, overrides, changes, document, ...config
       const differs = override !== undefined || (stated !== undefined && !isSame(stated, value));
       const entry = changeOf(changes, field.replace("policy.", ""), override !== undefined);
       const changed = entry && { ...entry, reason: String(entry.payload.reason ?? "") };
-      return { field, file: stated, live: value, differs, changed, until: override?.until };
+      return {
+        field,
+        file: written(field, stated),
+        live: written(field, value),
+        differs,
+        changed,
+        until: override?.until,
+      };
     })
     .sort((one, other) => Number(other.differs) - Number(one.differs) || (one.field < other.field ? -1 : 1));
 }
+
+const SPAN = /\.(idle|absolute|per|timeout|maxAge|commandTimeout)$/;
+
+/** A time span as the file writes it. */
+const written = <Value extends Json | undefined>(field: string, value: Value) =>
+  typeof value === "number" && SPAN.test(field) ? formatSpan(value) : value;
 
 /** The newest entry that changed a field of the policy. @param isOverridden whether one that set an override counts */
 export function changeOf(changes: Config["changes"], field: string, isOverridden = false) {
