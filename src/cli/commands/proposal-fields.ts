@@ -1,3 +1,4 @@
+import { approversOf } from "../../client/inbox/approvers.ts";
 import { objectionsTo } from "../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { payoutCautions } from "../../client/payout-cautions.ts";
@@ -25,8 +26,9 @@ export interface Told {
  * @param recorded whether the request and the result are shown as they are on record
  */
 export async function tellProposal(proposal: Proposal, api: Api, { recorded }: { recorded: boolean }): Promise<Told> {
-  const [subjects, objections, rejection] = await Promise.all([
+  const [subjects, approvers, objections, rejection] = await Promise.all([
     subjectsOf([proposal], api),
+    approversOf(proposal.approvals, api),
     objectionsTo(proposal, api),
     rejectionOf(proposal, api),
   ]);
@@ -41,6 +43,7 @@ export async function tellProposal(proposal: Proposal, api: Api, { recorded }: {
         proposalFields(proposal, {
           work,
           subject,
+          approvers,
           said: [...objections.map((text): Field => ["objection", text]), ...rejection],
           recorded,
         }),
