@@ -11,6 +11,8 @@ export interface Notice {
   text: string;
   /** The number of the audit entry that it wrote. */
   seq?: string | number | null;
+  /** Leads to what the action made. */
+  link?: ComponentChildren;
   /** What the action answered. */
   result?: unknown;
 }

@@ -4,7 +4,8 @@ import { DAY_MS, MINUTE_MS, UNIT_MS } from "../domain/time/units.ts";
 /** Numbers and times in the reader's own language and zone. */
 
 const usdCents = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD" });
-const usdExact = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", maximumFractionDigits: 6 });
+const usdMicros = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", minimumFractionDigits: 6 });
+const exact = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
 const plain = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const percents = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 const compact = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
@@ -18,8 +19,11 @@ const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Dollars, to the cent. */
 export const usd = (dollars: number): string => usdCents.format(dollars);
-/** Dollars, to the micro-dollar where the cent is not exact. */
-export const exactUsd = (dollars: number): string => usdExact.format(dollars);
+/** Dollars, with all six decimals where two are not exact. */
+export const exactUsd = (dollars: number): string =>
+  (Math.round(dollars * 1e6) % 1e4 === 0 ? usdCents : usdMicros).format(dollars);
+/** Every digit of a price, which may be decimal text. */
+export const price = (value: number | string): string => exact.format(value as number);
 export const count = (value: number): string => plain.format(value);
 /** Such as `1.2M`. */
 export const short = (value: number): string => compact.format(value);

@@ -71,7 +71,7 @@ export function Frame({ session, onEnd }: { session: Session; onEnd: OnEnd }) {
         <p role="status" class="notice">
           {notice && (
             <>
-              <Sentence of={notice.text} />{" "}
+              <Sentence of={notice.text} /> {notice.link && <>{notice.link} </>}
               {isPendingProposal(Object(notice.result)) && (
                 <>
                   See <a href={addressOf("/")}>what waits</a>.{" "}

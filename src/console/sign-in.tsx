@@ -25,6 +25,9 @@ export function SignIn({ why, onSignedIn }: { why: string | undefined; onSignedI
   return (
     <main class="sign-in">
       <h1>Sign in</h1>
+      <p>
+        To the console of <strong>{document.documentElement.dataset.tenant}</strong>
+      </p>
       {why && <p role="status">{why}</p>}
       <form
         onSubmit={(event) => {

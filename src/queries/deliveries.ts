@@ -97,13 +97,14 @@ const toReceiver = rowReader({
   disabledAt: nullable(whole()),
   pending: integer(),
   dead: integer(),
+  failures: integer(),
 });
 export type ReceiverRow = ReturnType<typeof toReceiver>;
 
 /** @param name selects one receiver */
 export async function listReceivers(sql: ReadSql, name?: string): Promise<ReceiverRow[]> {
   const rows = await sql`
-    select r.name, r.position, r.disabled_at,
+    select r.name, r.position, r.disabled_at, r.failures,
            count(*) filter (where d.status = 'pending')::int4 as pending,
            count(*) filter (where d.status = 'dead')::int4 as dead
       from webhook_receiver r

@@ -125,8 +125,14 @@ test("withdrawals, overrides, keys, receivers and backups wait with their time, 
   expect(expiringKeys("acme", [key("ops", at(1)), key("ops", null)], limits)).toEqual([]);
   expect(expiringKeys("acme", [key("ops", at(1)), key("ops", at(9))], limits)).toMatchObject([{ dueAt: at(9) }]);
   expect(expiringKeys("acme", [key("ops", at(1)), { ...key("ops", null), type: "public" }], limits)).toHaveLength(1);
-  const receiver = { name: "desk", enabled: true, disabledAt: null, sequence: 1, pending: 2, dead: 0 };
+  const receiver = { name: "desk", enabled: true, disabledAt: null, sequence: 1, pending: 2, dead: 0, failures: 2 };
   expect(failingReceivers("acme", [receiver])).toEqual([]);
+  expect(failingReceivers("acme", [{ ...receiver, failures: 3 }])).toMatchObject([
+    {
+      title: "The receiver desk: its last 3 attempts failed, 2 on their way",
+      commands: ["pmctl webhook deliveries --receiver desk --status pending -t acme"],
+    },
+  ]);
   expect(failingReceivers("acme", [{ ...receiver, dead: 3 }])[0]?.title).toContain("3 events given up");
   expect(failingReceivers("acme", [{ ...receiver, enabled: false, disabledAt: at(-2) }])[0]?.since).toBe(at(-2));
   expect(missingBackup("acme", null, NOW)).toMatchObject([{ kind: "backup", severity: "info" }]);

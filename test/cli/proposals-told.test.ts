@@ -57,6 +57,18 @@ describe("what a person is shown who decides about a proposal", () => {
     return io.stdout.text;
   }
 
+  test("whose key was revoked since, also where the name was given again", async () => {
+    const { user } = await traded();
+    const { proposalId } = await proposed(office.as("payer").creditWallet({ id: user, amount: 500, reason: REASON }));
+    expect((await asked(proposalApprove, proposalId)).shown).not.toContain("since");
+    await ann().revokeKey({ name: "payer" });
+    expect((await asked(proposalApprove, proposalId)).shown).toContain("by admin:payer (key revoked or expired since)");
+    const name = "payer";
+    const command = { type: "createKey", name, keyType: "admin", hash: "0".repeat(64), expiresAt: null } as const;
+    await office.tenant.services.sequencer.submit({ command, actor: "cli:setup" });
+    expect(await shown(proposalId)).toContain("by admin:payer (key revoked or expired since)");
+  });
+
   test("a settlement: the question, the outcome, what it pays, the reason and the evidence", async () => {
     const { id } = await traded();
     const { proposalId, ...proposal } = await proposed(

@@ -87,6 +87,12 @@ describe("trading and funding", () => {
     const unsure = testIo({ answers: [false] });
     expect(await end(unsure, () => fundingApprove.run({ id: first }, api, unsure, true))).toMatchObject({ exit: 3 });
     expect(unsure.questions).toEqual(["10.00 USD of wim: send the money out?"]);
+    await runJson((io) => userRestrict.run({ id: "wim" }, door.api(undefined, "stolen card"), io));
+    const warned = testIo({ answers: [false] });
+    await end(warned, () => fundingApprove.run({ id: first }, api, warned, true));
+    expect(warned.questions[0]).toMatch(
+      /wim\W* is restricted since 2\S+Z: \W*stolen card\W*\. 10\.00 USD of wim: send/,
+    );
     const approved = await runJson((io) => fundingApprove.run({ id: first }, api, io));
     expect(approved).toMatchObject({ exit: 0, data: { status: "approved" } });
     const late = await runJson((io) => fundingReject.run({ id: first }, api, io));

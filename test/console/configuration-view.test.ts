@@ -87,6 +87,7 @@ test("Configuration compares file and live value, shows each apply's changes, an
 });
 
 test("a dialog whose figures are outdated changes nothing, and a freeze stops rollbacks until it is lifted", async () => {
+  await done("policy", "set", "-t", "acme", "maxTradeUsd=250", "--reason", "To go back from", "--yes");
   const { page, complaints, close } = await openConsole({ server }, { path: "/configuration", key });
   const applies = page.getByRole("table", { name: "Applies" }).locator("tbody tr");
   await applies.nth(1).getByRole("button", { name: "Roll back" }).click();

@@ -46,7 +46,13 @@ test("pending withdrawals are approved and rejected in their rows, with the audi
     "/console/traders/usr_ann",
   );
   const approve = rowOf(page, first).getByRole("button", { name: "Approve" });
+  await localApi(tenant.services.handlers, { actor: "admin:second", reason: "Stolen card" }).restrictUser({
+    id: "usr_ann",
+  });
   const notice = await act(page, approve, "The bank account is known", async (dialog) => {
+    const caution = dialog.locator(".warn");
+    expect(await caution.textContent()).toMatch(/^\W*usr_ann\W* is restricted since .*: \W*Stolen card\W*$/);
+    expect(await caution.locator("time").getAttribute("datetime")).toMatch(/Z$/);
     expect(await dialog.getByRole("heading").textContent()).toBe("Approve: $20.00 of usr_ann");
     await dialog.getByText("leave the ledger for good").waitFor();
     await dialog.getByText("$447.00").waitFor();
@@ -183,6 +189,7 @@ test("where another person must agree, an approval proposes, and the row decides
   await page.getByRole("link", { name: "Today" }).click();
   const credit = page.locator('[data-kind="proposal"]');
   await credit.getByText("$15.00").waitFor();
+  expect(await credit.getByRole("link").getAttribute("href")).toBe("/console/traders/usr_cat");
   await credit.getByRole("button", { name: "Approve" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("link", { name: "usr_cat" }).waitFor();

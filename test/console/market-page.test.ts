@@ -253,7 +253,7 @@ test("a market that the oracle left to a person says so, why, and what its sourc
   await button(page, "Settle").click();
   for (const place of [held.first(), page.getByRole("dialog")]) {
     await place.getByText("coinbase BTC-USD", { exact: true }).waitFor();
-    await place.getByText(/^100002\.5, .*, 2 h old$/).waitFor();
+    await place.getByText(/^100,002\.5, .*, 2 h old$/).waitFor();
     await place.getByText("no price is stored").first().waitFor();
   }
   await close();

@@ -79,7 +79,7 @@ test("a market is created with a preview of its cost and curve, at the liquidity
     const cost = dialog.locator("dd").first();
     await expect.poll(() => cost.textContent()).toContain(liquidityUsd.toLocaleString("en-US"));
     await dialog.locator(".uplot canvas").waitFor();
-    await dialog.getByLabel("Liquidity in USD").fill("50");
+    await dialog.getByLabel("Liquidity in USD (optional)").fill("50");
     await expect.poll(() => cost.textContent()).toBe("$50.00");
     await dialog.getByLabel("Trading ends").fill("2030-01-31T19:00");
     await dialog.getByLabel("Decided by").fill("The weather service");
@@ -88,7 +88,8 @@ test("a market is created with a preview of its cost and curve, at the liquidity
     );
     expect(await accessibilityProblems(page)).toEqual([]);
   });
-  expect(notice).toMatch(/^Created the market\. .* Entry \d+$/);
+  expect(notice).toMatch(/^Created the market\. .* See its page\. Entry \d+$/);
+  expect(await page.getByRole("link", { name: "See its page." }).getAttribute("href")).toMatch(/\/markets\/mkt_/);
   expect((await tenant.audit("market.created")).at(-1)).toMatchObject({
     actor: "admin:ops",
     payload: { question: "Will it hail?", kind: "lmsr", p0: "0.25", liquidity: "50", reason: "Traders asked" },

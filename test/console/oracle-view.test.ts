@@ -34,12 +34,14 @@ test("Oracle draws the samples of a feed as curves, also as a table, with each s
   const sources = page.getByRole("table", { name: "Sources" });
   const cellsOf = (id: string) => sources.locator(`[data-id="${id}"] td`).allTextContents();
   await sources.waitFor();
-  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100002.5", "1"]);
-  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100000.5", "-1"]);
-  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100002\.5/ }).waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.ariaLabel")).toBe("Samples of pm:btc");
+  expect(await page.evaluate("document.activeElement.getBoundingClientRect().top >= 0")).toBe(true);
+  expect((await cellsOf("coinbase BTC-USD")).slice(2, 4)).toEqual(["100,002.5", "1"]);
+  expect((await cellsOf("kraken XBTUSD")).slice(2, 4)).toEqual(["100,000.5", "-1"]);
+  await page.getByRole("img", { name: /^Prices by source\. coinbase BTC-USD: last 100,002\.5/ }).waitFor();
   await page.getByText("Prices by source as a table").click();
   const values = page.getByRole("table", { name: "Prices by source" });
-  await values.getByText("100000.1").waitFor();
+  await values.getByText("100,000.1").waitFor();
   expect(await values.locator("tbody tr").count()).toBe(3);
   expect(await accessibilityProblems(page)).toEqual([]);
   await page.goto(`${tenant.server.opsUrl}/console/oracle?feed=pm:eth`);
@@ -72,6 +74,16 @@ test("the tenant's own feeds and those in use come first, and what closes next t
   await expect.poll(() => asked).toEqual([{ feeds: ["pm:eth", "desk:steel"] }]);
   await page.getByText("40 built-in feeds that no open market names").click();
   await rowOf(page, "pm:xau").waitFor();
+  const hold = {
+    marketId: id,
+    question: terms.question,
+    reason: "stale",
+    resolutionRef: "pm:eth > 5000",
+    detail: "Old",
+  };
+  await page.route("**/v1/oracle/held", (route) => route.fulfill({ json: [{ ...hold, heldAt: closeAt }] }));
+  const decide = page.getByRole("table", { name: "Held markets" }).getByRole("link", { name: "Settle or void it" });
+  expect(await decide.getAttribute("href")).toBe(`/console/markets/${id}`);
   expect(await accessibilityProblems(page)).toEqual([]);
   expect(troubles(complaints)).toEqual([]);
   await close();
@@ -81,7 +93,20 @@ test("who lets the oracle sweep, and why, is on record, also if nothing came of 
   const operator = localApi(tenant.services.handlers, { actor: "cli:timer" });
   tenant.services.sweeps.run = async () => ({ watched: 2, asked: 0, settled: [], held: [], failures: [] });
   const { page, complaints, close } = await openConsole(tenant, { path: "/oracle" });
-  const notice = await act(page, page.getByRole("button", { name: "Sweep" }), "The feed is back");
+  const sweep = page.getByRole("button", { name: "Sweep" });
+  await sweep.click();
+  await page.getByRole("dialog").getByText("No market is due: a sweep settles nothing now.").waitFor();
+  await page.keyboard.press("Escape");
+  const terms = { question: "Due now?", category: "crypto", kind: "lmsr", p0: 0.5 } as const;
+  const closeAt = new Date(Date.now() + 1500).toISOString();
+  const { id } = await operator.createMarket({ ...terms, closeAt, resolutionRef: "pm:eth > 5000" });
+  await tenant.openMarket("mkt_person", { question: "By hand?", closeAt: Date.parse(closeAt) });
+  await expect.poll(async () => (await operator.listRisk({ status: "closed" })).length, { timeout: 5000 }).toBe(2);
+  const notice = await act(page, sweep, "The feed is back", async (dialog) => {
+    await dialog.getByText(/^1 market is due and pays at most \$0\.00 in all\.$/).waitFor();
+    expect(await dialog.locator("[data-id]").evaluateAll((rows) => rows.map((row) => row.dataset.id))).toEqual([id]);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
   expect(notice).toMatch(/^Looked at 2, settled 0, left 0 to a person\. Entry \d+$/);
   // Without a reason and without a result there is nothing to record.
   await operator.sweepOracle({});
@@ -119,7 +144,7 @@ test("a resolution leads to the entry with its evidence", async () => {
   const { page, title, complaints, close } = await openConsole(tenant, { path: "/oracle" });
   const resolution = page.getByRole("table", { name: "Resolutions" }).locator('[data-id="mkt_1"]');
   await resolution.waitFor();
-  expect(await resolution.textContent()).toContain("Above <b>100000</b>?Yes100500.5100000pm:btc");
+  expect(await resolution.textContent()).toContain("Above <b>100000</b>?Yes100,500.5100,000pm:btc");
   await resolution.getByRole("link", { name: /^Entry/ }).click();
   await page.getByText('"price": "100500.5"').waitFor();
   expect(await title()).toMatch(/^Entry \d+$/);

@@ -22,6 +22,7 @@ beforeAll(async () => {
 test("without a session the page is the sign-in form; a wrong key is refused in words, and the key does not stay", async () => {
   const { page, complaints, close } = await openPage(await openBrowser());
   await page.goto(`${tenant.server.opsUrl}/console/nowhere`);
+  await page.getByText("To the console of acme").waitFor();
   await page.getByLabel("Admin key").fill("sk_wrong");
   await page.getByRole("button", { name: "Sign in" }).click();
   expect(await page.getByRole("alert").textContent()).toMatch(/key/i);
@@ -168,6 +169,20 @@ test("Today shows an old backup, a certificate and a key that end, and leads to 
   expect(await expiring.getAttribute("href")).toBe(await certificate.getByRole("link").getAttribute("href"));
   await certificate.getByRole("link").click();
   await page.getByRole("heading", { name: "System", level: 1 }).waitFor();
+  expect(troubles(complaints)).toEqual([]);
+  await close();
+});
+
+test("a withdrawal is decided on Today, and its link leads to its row on Funds", async () => {
+  const holder = localApi(tenant.services.handlers, { actor: "user:usr_1", user: { id: "usr_1" } });
+  const { withdrawalId } = await holder.requestWithdrawal({ amount: 20 });
+  const { page, complaints, close } = await openConsole(tenant);
+  const row = rowOf(page, withdrawalId);
+  expect(await row.getByRole("link").getAttribute("href")).toBe("/console/funds?status=pending&user=usr_1");
+  await row.getByRole("button", { name: "Approve" }).waitFor();
+  const notice = await act(page, row.getByRole("button", { name: "Reject" }), "No such account");
+  expect(notice).toMatch(/^The withdrawal of \$20\.00 by usr_1 is rejected\. Entry \d+$/);
+  await row.waitFor({ state: "detached" });
   expect(troubles(complaints)).toEqual([]);
   await close();
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { localApi } from "../../src/client/local-api.ts";
 import { secretPlaces } from "../../src/console/views/webhooks/secret-places.ts";
 import { DeliveryWorker } from "../../src/outgoing/delivery.ts";
-import { SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
+import { answer, SECRET, TestReceiver } from "../outgoing/support/receiver.ts";
 import { CONSOLE } from "../server/support/console.ts";
 import { tenantOfTests } from "../server/support/during-tests.ts";
 import { WEBHOOK_SECRET } from "../server/support/harness.ts";
@@ -182,4 +182,28 @@ test("a key that may only read sees deliveries, and sends nothing", async () => 
 test("a file without webhooks has no places of secrets", () => {
   expect(secretPlaces(undefined)).toEqual([]);
   expect(secretPlaces({ inbound: { secrets: [], kyc: "?" }, outbound: "?" })).toEqual([]);
+});
+
+test("a receiver that fails now says so on Webhooks and on Today, and no longer once it takes events", async () => {
+  receiver.behave = answer(500);
+  const deposits = ["tx_5", "tx_6", "tx_7"].map((txRef) => ({ event: "deposit.completed", amountUsd: 20, txRef }));
+  for (const each of deposits) expect(await post({ ...each, userId: "usr_1" })).toBe(200);
+  await expect
+    .poll(async () => {
+      await worker.tick();
+      return (await operator().listWebhookReceivers({}))[0]?.failures;
+    })
+    .toBeGreaterThan(2);
+  const { page, complaints, close } = await openConsole(tenant);
+  const waiting = page.getByRole("table", { name: "Waiting" }).locator('[data-id="crm"]');
+  await waiting.getByRole("link", { name: /its last \d+ attempts failed/ }).click();
+  const crm = page.getByRole("table", { name: "Receivers" }).locator('[data-id="crm"]');
+  await crm.getByText(/^failing: its last \d+ attempts$/).waitFor();
+  expect(new URL(page.url()).searchParams.get("receiver")).toBe("crm");
+  receiver.behave = answer(204);
+  expect(await post({ ...deposits[0], txRef: "tx_8", userId: "usr_1" })).toBe(200);
+  await worker.tick();
+  await crm.getByText("on", { exact: true }).waitFor({ timeout: 5000 });
+  expect(troubles(complaints)).toEqual([]);
+  await close();
 });

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import { everyPage } from "../../client/pages.ts";
+import { payoutCautions } from "../../client/payout-cautions.ts";
 import type { Api, WireInput, WireResult } from "../../contract/operations.ts";
 import type { CommandContext } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";
-import { isKnownUser, knownUser, resolveId } from "../input/names.ts";
+import { isKnownUser, knownUser, resolveId, unlessMissing } from "../input/names.ts";
 import { decimal, identifier } from "../input/parsers.ts";
 import { requireReason } from "../input/prompts.ts";
 import { time, usd } from "../output/cells.ts";
@@ -51,7 +52,11 @@ const decision = (
     operation,
     reasonFor: "The decision on a withdrawal",
     input: async ({ args: [id = ""] }, api, session) => ({ id: await resolveId("withdrawal", id, api, session) }),
-    asks: async ({ id }, api) => `${await withdrawalText(id, api)}: ${done}?`,
+    asks: async ({ id }, api) => {
+      const { text, cautions } = await tellWithdrawal(id, api);
+      const sentences = operation === "approveWithdrawal" ? cautions.map((each) => `${each}. `) : [];
+      return `${sentences.join("")}${text}: ${done}?`;
+    },
     fields: ({ withdrawalId, userId, amount, status, createdAt }) => [
       ["withdrawal", withdrawalId],
       ["user", userId],
@@ -70,11 +75,19 @@ export const fundingReject = decision("reject", "rejectWithdrawal", {
   done: "give it back to the wallet",
 });
 
-/** Amount and owner of a pending withdrawal. The operation itself refuses one that is not pending. */
-async function withdrawalText(id: string, api: Api): Promise<string> {
+/**
+ * Amount and owner of a pending withdrawal, and what speaks against paying it. The operation itself refuses one that is
+ * not pending.
+ */
+async function tellWithdrawal(id: string, api: Api): Promise<{ text: string; cautions: readonly string[] }> {
   const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
   const found = pending.find(({ withdrawalId }) => withdrawalId === id);
-  return found ? `${usd(found.amount)} USD of ${found.userId}` : `The withdrawal ${id}`;
+  if (!found) return { text: `The withdrawal ${id}`, cautions: [] };
+  const user = await unlessMissing(api.getUser({ id: found.userId }));
+  return {
+    text: `${usd(found.amount)} USD of ${found.userId}`,
+    cautions: user ? await payoutCautions(user, api) : [],
+  };
 }
 
 interface MoneyOptions {

@@ -1,5 +1,7 @@
+import { approversOf } from "../../client/inbox/approvers.ts";
 import { objectionsTo } from "../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
+import { payoutCautions } from "../../client/payout-cautions.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { Fault } from "../../domain/fault.ts";
 import { MINUTE_MS } from "../../domain/time/units.ts";
@@ -24,12 +26,13 @@ export interface Told {
  * @param recorded whether the request and the result are shown as they are on record
  */
 export async function tellProposal(proposal: Proposal, api: Api, { recorded }: { recorded: boolean }): Promise<Told> {
-  const [subjects, objections, rejection] = await Promise.all([
+  const [subjects, approvers, objections, rejection] = await Promise.all([
     subjectsOf([proposal], api),
+    approversOf(proposal.approvals, api),
     objectionsTo(proposal, api),
     rejectionOf(proposal, api),
   ]);
-  const subject = [...subjectFields(proposal, subjects), ...(await movedBy(proposal, api))];
+  const subject = [...subjectFields(proposal, subjects), ...(await movedBy(proposal, subjects, api))];
   const work = proposedWork(proposal, subjects);
   return {
     work,
@@ -40,6 +43,7 @@ export async function tellProposal(proposal: Proposal, api: Api, { recorded }: {
         proposalFields(proposal, {
           work,
           subject,
+          approvers,
           said: [...objections.map((text): Field => ["objection", text]), ...rejection],
           recorded,
         }),
@@ -78,10 +82,13 @@ function subjectFields({ kind, marketId, request }: Proposal, { questions, withd
 }
 
 /** What a waiting proposal would pay or change as things stand; an execution may be refused, which is told too. */
-async function movedBy(proposal: Proposal, api: Api): Promise<Field[]> {
+async function movedBy(proposal: Proposal, { withdrawals }: Subjects, api: Api): Promise<Field[]> {
   const { status, kind, marketId, outcome, request } = proposal;
   if (status !== "pending") return [];
   try {
+    const withdrawal = withdrawals.get(String(request.id));
+    if (kind === "withdraw" && withdrawal)
+      return (await payoutCautions(await api.getUser({ id: withdrawal.userId }), api)).map((text) => ["caution", text]);
     if (kind === "loosen") {
       const { operation: _, policyTtlMs, ...patch } = request;
       const changes = describeChanges(await api.getPolicy({}), patch).map((line): Field => ["changes", line.trim()]);

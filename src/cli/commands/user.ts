@@ -224,7 +224,7 @@ const stateCommand = (name: string, summary: string, operation: "restrictUser" |
 
 export const userRestrict = stateCommand(
   "restrict",
-  "stop a user from trading and withdrawing, at once",
+  "stop a user from trading and new withdrawals, at once; those that wait are still decided",
   "restrictUser",
 );
 export const userRelease = stateCommand("release", "lift a restriction", "releaseUser");

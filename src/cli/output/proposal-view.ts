@@ -19,6 +19,8 @@ interface Told {
   work: string;
   /** What it is about, and what it would move. */
   subject: readonly Field[];
+  /** Who agrees, in the order of the approvals. */
+  approvers: readonly string[];
   /** What others say of it. */
   said: readonly Field[];
   /** Whether the request and the result are shown as they are on record. */
@@ -26,18 +28,18 @@ interface Told {
 }
 
 /** A proposal with what stands elsewhere, in the order of a decision: what, then who wants it, then who does not. */
-export function proposalFields(proposal: Proposal, { work, subject, said, recorded }: Told): Field[] {
+export function proposalFields(proposal: Proposal, { work, subject, approvers, said, recorded }: Told): Field[] {
   const at = (instant: string) => time(instant, { seconds: true });
-  const { proposalId, proposedBy, proposedAt, approvals, reason, evidence, request, result } = proposal;
+  const { proposalId, proposedAt, approvals, reason, evidence, request, result } = proposal;
   return [
     ["proposal", proposalId],
     ["to", work],
     ...subject,
     ["status", standingText(proposal)],
-    ["proposed", `by ${proposedBy} at ${at(proposedAt)}`],
+    ["proposed", `by ${approvers[0]} at ${at(proposedAt)}`],
     ["reason", reason ?? undefined],
     ["evidence", evidence === null ? undefined : plain(evidence)],
-    ...approvals.slice(1).map((each): Field => ["approved", `by ${each.by} at ${at(each.at)}`]),
+    ...approvals.slice(1).map((each, index): Field => ["approved", `by ${approvers[index + 1]} at ${at(each.at)}`]),
     ...said,
     ["request", recorded ? JSON.stringify(request) : undefined],
     ["result", recorded && result !== null ? plain(result) : undefined],
@@ -47,8 +49,10 @@ export function proposalFields(proposal: Proposal, { work, subject, said, record
 /** A proposal, where a change became one. */
 export const proposalView = {
   kind: "record" as const,
-  fields: (proposal: Proposal): Field[] =>
-    proposalFields(proposal, { work: proposedWork(proposal), subject: [], said: [], recorded: true }),
+  fields: (proposal: Proposal): Field[] => {
+    const approvers = proposal.approvals.map(({ by }) => by);
+    return proposalFields(proposal, { work: proposedWork(proposal), subject: [], approvers, said: [], recorded: true });
+  },
 };
 
 /** A view of a proposal with what stands elsewhere. */

@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
+import { isFailing } from "../../client/inbox/waiting.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
+import { counted } from "../../domain/text.ts";
 import { type CommandContext, type Host, type Io, withSession } from "../command.ts";
 import { defineCommand, defineList, verbs } from "../define-command.ts";
 import { knownUser, wholeId } from "../input/names.ts";
@@ -96,7 +98,9 @@ export const webhookEnable = defineCommand({
   ],
 });
 
-function stateOf({ enabled, disabledAt }: Receiver): string {
+function stateOf(receiver: Receiver): string {
+  const { enabled, disabledAt, failures } = receiver;
+  if (isFailing(receiver)) return `failing, ${counted(failures, "attempt")} in a row`;
   return enabled ? "enabled" : `disabled since ${orDash(disabledAt && time(disabledAt, { seconds: true }))}`;
 }
 

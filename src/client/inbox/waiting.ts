@@ -222,16 +222,32 @@ export function missingBackup(tenant: string, lastAt: string | null, now: number
   return [item("backup", lastAt === null ? "info" : "warn", [tenant, title], { since: lastAt, commands })];
 }
 
-/** Receivers of webhooks that are disabled, or missed events. */
-export function failingReceivers(tenant: string, receivers: WireResult<"listWebhookReceivers">): Waiting[] {
-  return receivers.flatMap(({ name, enabled, disabledAt, dead, pending }): Waiting[] => {
-    if (enabled && dead === 0) return [];
-    const lost = dead === 0 ? [] : [`${counted(dead, "event")} given up`];
-    const state = enabled ? lost : ["is disabled since it answered 410", ...lost];
+type Receiver = WireResult<"listWebhookReceivers">[number];
+
+/** Fewer failures in a row may be a blip. */
+const FAILING_AFTER = 3;
+
+/** Whether a receiver that gets events fails to take them now. */
+export function isFailing({ enabled, failures }: Receiver): boolean {
+  return enabled && failures >= FAILING_AFTER;
+}
+
+/** Receivers of webhooks that are disabled, fail now, or missed events. */
+export function failingReceivers(tenant: string, receivers: readonly Receiver[]): Waiting[] {
+  return receivers.flatMap((receiver): Waiting[] => {
+    const { name, enabled, disabledAt, dead, pending, failures } = receiver;
+    const state = [
+      ...(enabled ? [] : ["is disabled since it answered 410"]),
+      ...(isFailing(receiver) ? [`its last ${failures} attempts failed`] : []),
+      ...(dead === 0 ? [] : [`${counted(dead, "event")} given up`]),
+    ];
+    if (state.length === 0) return [];
     return [
       item("receiver", "warn", [name, `The receiver ${name}: ${state.join(", ")}, ${pending} on their way`], {
         since: disabledAt,
-        commands: [`pmctl webhook deliveries --receiver ${name} --status dead -t ${tenant}`],
+        commands: [
+          `pmctl webhook deliveries --receiver ${name} --status ${dead > 0 ? "dead" : "pending"} -t ${tenant}`,
+        ],
       }),
     ];
   });

@@ -44,6 +44,8 @@ export interface ActionOf<Shown> {
   line(values: Values, reason: string, shown: Shown | undefined, tag?: string | null): string;
   /** The notice afterwards. */
   done(result: unknown): string;
+  /** Leads to what was made. */
+  link?(result: unknown): ComponentChildren;
   /** Why it is not possible now, such as "The market is settled". */
   unfit?: string | undefined;
   /** Finds the entries about the thing, so that an open dialog can say who changed it. */
@@ -148,11 +150,9 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
   const confirm = async (): Promise<void> => {
     setSending(true);
     setProblem(undefined);
-    let seq: string | null = null;
-    let isReplayed = false;
+    let answered = new Headers();
     const onHeaders = (headers: Headers): void => {
-      seq = headers.get("audit-seq");
-      isReplayed = headers.has("idempotent-replayed");
+      answered = headers;
     };
     const given = reason.trim();
     try {
@@ -160,8 +160,10 @@ function ActionDialog<Shown>({ of, isGone, letGo, onClose }: DialogProps<Shown>)
       const bound = { ...(tag && { ifMatch: tag }), policyTtlSec };
       const api = desk.apiFor({ reason: given, idempotencyKey, onHeaders, ...bound });
       const result = await of.run(api, shown, values, given);
-      const text = seq || isReplayed ? of.done(result) : `${of.done(result)} It was so already: nothing was recorded.`;
-      tell({ text, seq: await entryAbout(result, seq, api), result });
+      const isRecorded = answered.has("audit-seq") || answered.has("idempotent-replayed");
+      const text = of.done(result) + (isRecorded ? "" : " It was so already: nothing was recorded.");
+      const seq = await entryAbout(result, answered, [session.actor, given], api);
+      tell({ text, link: of.link?.(result), seq, result });
       desk.changes.tell();
       onClose();
       // Once the button has the focus back.

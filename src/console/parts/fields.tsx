@@ -61,7 +61,7 @@ export function Fields({
             </fieldset>
           ) : (
             <label key={name} class="field">
-              {label}
+              {isOptional ? `${label} (optional)` : label}
               <input
                 {...INPUTS[kind]}
                 required={!isOptional}

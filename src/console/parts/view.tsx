@@ -55,16 +55,21 @@ export function Section<Value>({
   title,
   id,
   live,
+  isAsked = false,
   children,
 }: {
   title: string;
   /** For links to it. */
   id?: string;
   live: Live<Value>;
+  /** A person asked for it by a link elsewhere on the page, and reads on here. */
+  isAsked?: boolean;
   children(value: Value): ComponentChildren;
 }) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => void (isAsked && place.current?.focus()), []);
   return (
-    <section aria-label={title} id={id}>
+    <section ref={place} tabIndex={isAsked ? -1 : undefined} aria-label={title} id={id}>
       <h2>{title}</h2>
       <Figures live={live}>{children}</Figures>
     </section>

@@ -1,16 +1,18 @@
 import type { WireResult } from "../../contract/operations.ts";
 import { useDesk, type ViewProps } from "../desk.ts";
+import { price } from "../format.ts";
 import { useLive } from "../live/use-live.ts";
-import { Action, type ActionOf } from "../parts/action.tsx";
+import { Action } from "../parts/action.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { EntryLink, MarketLink } from "../parts/links.tsx";
 import { Table } from "../parts/table.tsx";
 import { Sentence, Time } from "../parts/time.tsx";
 import { Section, View } from "../parts/view.tsx";
 import { addressOf } from "../router.ts";
-import { option, pmctl } from "../terminal-line.ts";
+import { pmctl } from "../terminal-line.ts";
 import { FeedLink, Feeds, feedOf } from "./oracle/feeds.tsx";
 import { Samples } from "./oracle/samples.tsx";
+import { sweepOf } from "./oracle/sweep.tsx";
 
 const NEXT = 20;
 /** The rules of so many markets tell which feeds are in use. */
@@ -65,6 +67,10 @@ export function OracleView({ query }: ViewProps) {
               },
               { title: "Rule", cell: ({ resolutionRef }) => <bdi>{resolutionRef}</bdi> },
               { title: "Since", cell: ({ heldAt }) => <Time at={heldAt} /> },
+              {
+                title: "Decide",
+                cell: ({ marketId }) => <MarketLink id={marketId} question="Settle or void it on its page" />,
+              },
             ]}
           />
           {feed && <Samples key={feed} feed={feed} />}
@@ -119,8 +125,8 @@ function Resolutions({ of }: { of: WireResult<"getOracleStatus">["recentResoluti
         { title: "When", cell: ({ ts }) => <Time at={ts} /> },
         { title: "Market", cell: ({ marketId, question }) => <MarketLink id={marketId} question={question} /> },
         { title: "Outcome", cell: ({ outcome }) => (outcome === 1 ? "Yes" : "No") },
-        { title: "Price", isNumber: true, cell: ({ price }) => String(price) },
-        { title: "Strike", isNumber: true, cell: ({ strikes }) => strikes.join(" to ") },
+        { title: "Price", isNumber: true, cell: ({ price: decisive }) => price(decisive) },
+        { title: "Strike", isNumber: true, cell: ({ strikes }) => strikes.map(price).join(" to ") },
         {
           title: "Evidence",
           cell: ({ ref, sequence }) => (
@@ -133,18 +139,3 @@ function Resolutions({ of }: { of: WireResult<"getOracleStatus">["recentResoluti
     />
   );
 }
-
-const sweepOf = (tenant: string): ActionOf<void> => ({
-  label: "Sweep",
-  thing: "every due market",
-  scope: "settle",
-  explain: () => (
-    <p>The oracle asks its sources about every market whose time has come, and settles those that they decide.</p>
-  ),
-  run: (api) => api.sweepOracle({}),
-  line: (_values, reason) => pmctl(tenant, "oracle", "sweep", ...option("reason", reason)),
-  done: (result) => {
-    const { watched, settled, held } = result as WireResult<"sweepOracle">;
-    return `Looked at ${watched}, settled ${settled.length}, left ${held.length} to a person.`;
-  },
-});

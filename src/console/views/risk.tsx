@@ -145,15 +145,23 @@ function Sums({ of, supposed }: { of: Report; supposed: Supposed }) {
     <Facts
       of={[
         ["Unsettled markets", count(of.markets)],
-        ["The house can lose at most", <Usd key="worst" of={worst} />],
+        lossOrGain("The house can lose at most", "The house gains at least", worst),
         ["In the treasury", <Usd key="treasury" of={treasuryUsd} />],
-        ["Worst case of the treasury", shareOf(worst, treasuryUsd)],
-        ["Cost of what is supposed", isSupposing && <Usd key="supposed" of={loss} />],
-        ["Then the house can lose at most", isSupposing && <Usd key="then" of={loss + rest} />],
+        ["Worst case of the treasury", worst >= 0 && shareOf(worst, treasuryUsd)],
+        ...(isSupposing
+          ? [
+              lossOrGain("Cost of what is supposed", "Gain of what is supposed", loss),
+              lossOrGain("Then the house can lose at most", "Then the house gains at least", loss + rest),
+            ]
+          : []),
       ]}
     />
   );
 }
+
+/** A loss below 0 is a gain, and named so. */
+const lossOrGain = (loss: string, gain: string, of: number) =>
+  of < 0 ? ([gain, <Usd key={gain} of={-of} />] as const) : ([loss, <Usd key={loss} of={of} />] as const);
 
 const shareOf = (loss: number, treasuryUsd: number): string => (treasuryUsd > 0 ? percent(loss / treasuryUsd) : "—");
 

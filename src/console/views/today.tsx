@@ -3,7 +3,7 @@ import { compareItems, type InboxItem, type Waiting } from "../../client/inbox/i
 import { type Subjects, subjectsOf } from "../../client/inbox/proposed.ts";
 import { QUESTIONS, type Question } from "../../client/inbox/questions.ts";
 import { item } from "../../client/inbox/waiting.ts";
-import { PAGE } from "../../client/pages.ts";
+import { everyPage } from "../../client/pages.ts";
 import type { Api, WireResult } from "../../contract/operations.ts";
 import { canonicalJson } from "../../domain/audit/audit-link.ts";
 import { counted } from "../../domain/text.ts";
@@ -20,6 +20,7 @@ import { View } from "../parts/view.tsx";
 import { Refused } from "../refused.ts";
 import { addressOf } from "../router.ts";
 import { changeOf } from "./configuration/compared.ts";
+import { Decide } from "./funds/withdrawals.tsx";
 import { Held } from "./oracle/held.tsx";
 import { Decisions } from "./proposals/decisions.tsx";
 import type { Proposal } from "./proposals/proposed.tsx";
@@ -92,7 +93,7 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
             cell: ({ title, severity, commands, ...each }) => (
               <>
                 {severity !== "info" && <strong class={severity}>{severity === "warn" ? "Waits" : "Urgent"} </strong>}
-                <a href={placeOf(each, proposals)} dir="ltr">
+                <a href={placeOf(each, proposals, subjects)} dir="ltr">
                   <Sentence of={title} />
                 </a>
                 {each.kind === "market.held" && <Evidence id={each.id} />}
@@ -110,15 +111,20 @@ function Waits({ items, unasked, proposals, subjects }: Omit<Day, "items"> & { i
               kind === "market.closed" || kind === "market.held" ? (
                 <MarketLink id={id} question="Settle or void it on its page" />
               ) : (
-                proposals
-                  .filter(({ proposalId }) => proposalId === id)
-                  .map((each) => <Decisions key={id} of={each} subjects={subjects} />)
+                <Buttons of={id} proposals={proposals} subjects={subjects} />
               ),
           },
         ]}
       />
     </>
   );
+}
+
+function Buttons({ of: id, proposals, subjects }: { of: string } & Pick<Day, "proposals" | "subjects">) {
+  const withdrawal = subjects.withdrawals.get(id);
+  if (withdrawal) return <Decide of={{ ...withdrawal, withdrawalId: id }} />;
+  const proposal = proposals.find(({ proposalId }) => proposalId === id);
+  return proposal ? <Decisions of={proposal} subjects={subjects} /> : null;
 }
 
 /** Why a market is held, read when a person asks. */
@@ -134,10 +140,18 @@ function Evidence({ id }: { id: string }) {
 
 async function readDay(api: Api, tenant: string): Promise<Day> {
   const config = await api.getConfig({});
-  // The questions ask for the same proposals at the same moment, which is one request.
+  // The questions ask for the same proposals and withdrawals at the same moment, which is one request for each.
   const pending = async () => {
-    const { items: proposals } = await api.listProposals({ status: "pending", limit: PAGE });
-    return { proposals, subjects: await subjectsOf(proposals, api) };
+    const [proposals, withdrawals] = await Promise.all([
+      everyPage((page) => api.listProposals({ status: "pending", ...page })),
+      everyPage((page) => api.listWithdrawals({ status: "pending", ...page })),
+    ]);
+    const { questions } = await subjectsOf(
+      proposals.filter(({ kind }) => kind !== "withdraw"),
+      api,
+    );
+    const subjects = { questions, withdrawals: new Map(withdrawals.map((each) => [each.withdrawalId, each])) };
+    return { proposals, subjects };
   };
   const [{ items, unasked }, { proposals, subjects }] = await Promise.all([
     readAnswers(Object.values(QUICK), { api, config }, tenant),
@@ -189,25 +203,34 @@ function waitingDrift(tenant: string, { policy, document, changes }: WireResult<
 }
 
 /** Where an item is decided. */
-function placeOf({ kind, id }: Pick<InboxItem, "kind" | "id">, proposals: readonly Proposal[]): string {
-  const one = encodeURIComponent(id);
-  const market = proposals.find(({ proposalId }) => proposalId === id)?.marketId;
+function placeOf(
+  { kind, id }: Pick<InboxItem, "kind" | "id">,
+  proposals: readonly Proposal[],
+  { withdrawals }: Subjects,
+): string {
+  const market = (one: string): string => addressOf(`/markets/${encodeURIComponent(one)}`);
+  const funds = (one: string): string => addressOf("/funds", { status: "pending", user: withdrawals.get(one)?.userId });
   switch (kind) {
     case "market.closed":
     case "market.held":
-      return addressOf(`/markets/${one}`);
+      return market(id);
     case "withdrawal":
-      return addressOf("/funds", { status: "pending" });
+      return funds(id);
     case "kyc":
       return traderAddress(id);
     case "receiver":
-      return addressOf("/webhooks");
+      return addressOf("/webhooks", { receiver: id });
     case "chain":
     case "ledger":
       return addressOf("/record");
     case "market.proposed":
-    case "proposal":
-      return market ? addressOf(`/markets/${encodeURIComponent(market)}`) : addressOf("/");
+    case "proposal": {
+      const { kind: work, marketId, request } = proposals.find(({ proposalId }) => proposalId === id) ?? {};
+      if (marketId) return market(marketId);
+      if (work === "withdraw") return funds(String(request?.id));
+      if (work === "credit") return traderAddress(String(request?.id));
+      return addressOf(work === "key" ? "/system" : "/configuration");
+    }
     case "drift":
     case "override":
     case "freeze":

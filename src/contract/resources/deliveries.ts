@@ -62,6 +62,7 @@ export const WebhookReceiver = z
     sequence: z.number().int().min(0).describe("The last audit entry whose events were queued for this receiver."),
     pending: z.number().int().min(0),
     dead: z.number().int().min(0),
+    failures: z.number().int().min(0).describe("How many of the last attempts failed in a row, of any of its events."),
   })
   .meta({ id: "WebhookReceiver" });
 

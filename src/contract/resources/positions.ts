@@ -106,7 +106,7 @@ export const positionOperations = {
   }),
   listMarketPositions: operatorRead({
     path: "/v1/markets/:id/positions",
-    summary: "List the users who hold shares of a market, first whoever paid most for one side.",
+    summary: "List the users who hold shares of a market, the user who paid most for one side first.",
     input: z.object({ id: MarketId, ...paging }),
     output: z.array(MarketHolder),
     paged: true,

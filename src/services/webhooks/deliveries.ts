@@ -117,6 +117,6 @@ function deliveryView(row: DeliveryRow): Result<"replayWebhook">["replayed"][num
   };
 }
 
-function receiverView({ name, position, disabledAt, pending, dead }: ReceiverRow) {
-  return { name, enabled: disabledAt === null, disabledAt, sequence: position, pending, dead };
+function receiverView({ position, ...row }: ReceiverRow) {
+  return { ...row, enabled: row.disabledAt === null, sequence: position };
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
     return client;
   };
   [ops, tab, other] = [await signIn(), await signIn(), await signIn(key)];
-  await tenant.deposit("usr_1", 500);
+  await tenant.deposit("usr_1", 500.0005);
 });
 const credit = (client: ConsoleClient, key: string, amount = 5) =>
   client.post("/console/api/v1/users/usr_1/credit", { amount, reason: "x" }, { "idempotency-key": key });
@@ -137,6 +137,11 @@ describe("in the page", () => {
     await confirm.click();
     await dialog.waitFor({ state: "detached" });
     expect((await credits()).length).toBe(before + 1);
+    const told = page.getByRole("status").filter({ hasText: "Credited $11.00 to" });
+    const api = localApi(tenant.services.handlers, { actor: "cli:test" });
+    const { entries } = await api.listAudit({ type: "wallet.credited", limit: 1 });
+    await told.getByRole("link", { name: `Entry ${entries[0]?.seq}`, exact: true }).waitFor();
+    expect(await told.innerText()).toMatch(/holds \$\d+\.000500\./);
     await close();
   });
 

@@ -1,3 +1,4 @@
+import { payoutCautions } from "../../../client/payout-cautions.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import type { Terms } from "../../../domain/policy/approvals.ts";
 import { counted, isolated } from "../../../domain/text.ts";
@@ -12,7 +13,7 @@ import { option, pmctl } from "../../terminal-line.ts";
 import { Decisions } from "../proposals/decisions.tsx";
 import type { Proposal } from "../proposals/proposed.tsx";
 import { Proposes, termsOfMoney } from "../proposals/proposes.tsx";
-import { Money } from "../traders/actions.tsx";
+import { Cautions, Money } from "../traders/actions.tsx";
 
 export type Withdrawal = WireResult<"listWithdrawals">["items"][number];
 
@@ -73,27 +74,32 @@ export async function waitingApprovals(api: Api): Promise<Proposal[]> {
   return (await api.listProposals({ kind: "withdraw", status: "pending", limit: 200 })).items;
 }
 
-function Decide({ of: { withdrawalId: id, amount, userId } }: { of: Withdrawal }) {
+/** The buttons that decide a pending withdrawal. */
+export function Decide({
+  of: { withdrawalId: id, amount, userId },
+}: {
+  of: Pick<Withdrawal, "withdrawalId" | "amount" | "userId">;
+}) {
   const { tenant } = useDesk().session;
   const decision = (
     label: "Approve" | "Reject",
     operation: "approveWithdrawal" | "rejectWithdrawal",
     effect: string,
-  ): ActionOf<{ user: WireResult<"getUser">; terms: Terms | null }> => ({
+  ): ActionOf<{ user: WireResult<"getUser">; cautions: readonly string[]; terms: Terms | null }> => ({
     label,
     thing: `${exactUsd(amount)} of ${isolated(userId)}`,
     about: { q: id },
     scope: "funds",
     preview: async (api) => {
-      const [user, terms] = await Promise.all([
-        api.getUser({ id: userId }),
-        // Only a payment waits for other people.
-        label === "Approve" ? termsOfMoney(api, "withdraw", amount) : NO_TERMS,
-      ]);
-      return { user, terms };
+      const user = await api.getUser({ id: userId });
+      // Only a payment waits for other people, and only against it something can speak.
+      if (label === "Reject") return { user, cautions: [], terms: NO_TERMS };
+      const [cautions, terms] = await Promise.all([payoutCautions(user, api), termsOfMoney(api, "withdraw", amount)]);
+      return { user, cautions, terms };
     },
     explain: (shown) => (
       <>
+        {shown && <Cautions of={shown.cautions} />}
         {shown && <Proposes terms={shown.terms} meanwhile="nothing is paid until then, so pay nothing now" />}
         <p>{effect}</p>
         {shown && <Money of={shown.user} />}

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import type { Api, WireInput } from "../../../contract/operations.ts";
+import type { Api, WireInput, WireResult } from "../../../contract/operations.ts";
 import { MARKET_KINDS, MARKET_MAKERS, type MarketKind } from "../../../domain/market/market-makers.ts";
 import { useDesk } from "../../desk.ts";
 import { count, percent, usd } from "../../format.ts";
@@ -8,6 +8,7 @@ import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import type { Field, Values } from "../../parts/fields.tsx";
+import { MarketLink } from "../../parts/links.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { option, pmctl } from "../../terminal-line.ts";
@@ -56,6 +57,7 @@ export function CreateMarket() {
     run: (api, _shown, values) => api.createMarket(inputOf(values, shownUsd.current)),
     line: (values, reason) => lineOf(tenant, values, reason),
     done: () => "Created the market. It is open for trading.",
+    link: (result) => <MarketLink id={(result as WireResult<"createMarket">).id} question="See its page." />,
   };
   return <Action of={of} />;
 }

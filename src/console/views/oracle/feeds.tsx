@@ -3,6 +3,7 @@ import type { WireResult } from "../../../contract/operations.ts";
 import { parseReference } from "../../../domain/reference.ts";
 import { counted } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
+import { price } from "../../format.ts";
 import { useAnswer } from "../../live/use-answer.ts";
 import { Table } from "../../parts/table.tsx";
 import { Terminal } from "../../parts/terminal.tsx";
@@ -116,8 +117,8 @@ function List({
           cell: ({ lacking: unusable }) => (unusable.length > 0 ? <bdi>{unusable.join(", ")}</bdi> : "—"),
         },
         { title: "Quorum", isNumber: true, cell: ({ quorum }) => String(quorum) },
-        { title: "Price", isNumber: true, cell: (feed) => checkOf(feed)?.price ?? "—" },
-        { title: "Spread", isNumber: true, cell: (feed) => checkOf(feed)?.spread ?? "—" },
+        { title: "Price", isNumber: true, cell: (feed) => priceOr(checkOf(feed)?.price) },
+        { title: "Spread", isNumber: true, cell: (feed) => priceOr(checkOf(feed)?.spread) },
         { title: "Age", isNumber: true, cell: (feed) => secondsOf(checkOf(feed)?.ageSec) },
         { title: "Would settle now", cell: (feed) => <Verdict of={checkOf(feed)} /> },
       ]}
@@ -127,6 +128,9 @@ function List({
 
 /** A source with the beginning of its id, where the id is a long hexadecimal number. */
 export const shortened = (source: string): string => source.replace(/\b([0-9a-f]{8})[0-9a-f]{16,}\b/g, "$1…");
+
+/** A price or a distance of prices, if there is one. */
+export const priceOr = (text: string | null | undefined): string => (text == null ? "—" : price(text));
 
 const secondsOf = (seconds: number | null | undefined): string => (seconds == null ? "—" : `${seconds} s`);
 

@@ -1,7 +1,7 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { parseReference } from "../../../domain/reference.ts";
 import { wallClockMs } from "../../../domain/time/clock.ts";
-import { span } from "../../format.ts";
+import { price, span } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
@@ -52,7 +52,7 @@ function LastPrice({ of: { samples } }: { of: Source }) {
   if (!last) return <span>no price is stored</span>;
   return (
     <>
-      <bdi>{last.price}</bdi>, <Time at={last.observedAt} />, {span(wallClockMs() - Date.parse(last.observedAt))} old
+      {price(last.price)}, <Time at={last.observedAt} />, {span(wallClockMs() - Date.parse(last.observedAt))} old
     </>
   );
 }

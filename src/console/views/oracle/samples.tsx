@@ -1,6 +1,6 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { useDesk } from "../../desk.ts";
-import { count } from "../../format.ts";
+import { count, price } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Table } from "../../parts/table.tsx";
@@ -9,6 +9,7 @@ import { Time } from "../../parts/time.tsx";
 import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctl } from "../../terminal-line.ts";
+import { priceOr } from "./feeds.tsx";
 
 type Source = WireResult<"listFeedSamples">["sources"][number];
 
@@ -21,7 +22,7 @@ export function Samples({ feed }: { feed: string }) {
   const live = useLive((api) => api.listFeedSamples({ feed }), feed, BEAT_MS);
   return (
     <>
-      <Section title={`Samples of ${feed}`} live={live}>
+      <Section title={`Samples of ${feed}`} live={live} isAsked>
         {({ sources }) => (
           <>
             <Curves of={sources} />
@@ -34,8 +35,8 @@ export function Samples({ feed }: { feed: string }) {
               columns={[
                 { title: "Source", cell: ({ source }) => <bdi>{source}</bdi> },
                 { title: "Its name", cell: ({ symbol }) => <bdi>{symbol}</bdi> },
-                { title: "Price", isNumber: true, cell: ({ samples }) => samples.at(-1)?.price ?? "—" },
-                { title: "From the middle", isNumber: true, cell: ({ apart }) => apart ?? "—" },
+                { title: "Price", isNumber: true, cell: ({ samples }) => priceOr(samples.at(-1)?.price) },
+                { title: "From the middle", isNumber: true, cell: ({ apart }) => priceOr(apart) },
                 { title: "Observed", cell: ({ samples }) => <Time at={samples.at(-1)?.observedAt ?? null} /> },
                 { title: "Shown last", cell: ({ confirmedAt }) => <Time at={confirmedAt} /> },
                 { title: "Samples", isNumber: true, cell: ({ samples }) => count(samples.length) },
@@ -63,9 +64,9 @@ function Curves({ of }: { of: readonly Source[] }) {
   if (curves.length === 0)
     return (
       <p class="empty">
-        No price is stored. Servers ask the sources near the instants that decide markets; “Check now” asks them at
-        once.
+        No price is stored. Servers ask the sources near the instants that decide markets, and store the prices; “Check
+        now” asks them at once, and stores nothing.
       </p>
     );
-  return <Chart name="Prices by source" curves={curves} scale={{ y: String }} />;
+  return <Chart name="Prices by source" curves={curves} scale={{ y: price }} />;
 }

@@ -1,8 +1,11 @@
 import type { ComponentChildren } from "preact";
+import { approversOf } from "../../../client/inbox/approvers.ts";
 import { objectionsTo } from "../../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../../client/inbox/proposed.ts";
+import { payoutCautions } from "../../../client/payout-cautions.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
+import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { MarketLink, TraderLink } from "../../parts/links.tsx";
 import { Sentence, Time } from "../../parts/time.tsx";
@@ -10,7 +13,7 @@ import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { PlannedChanges, readProposed } from "../configuration/planned.tsx";
 import { Change, Payment } from "../market/ends.tsx";
-import { Money } from "../traders/actions.tsx";
+import { Cautions, Money } from "../traders/actions.tsx";
 
 export type Proposal = WireResult<"getProposal">;
 
@@ -89,8 +92,10 @@ async function effectOf(
   const paid = kind === "credit" ? { userId: String(id), amount: Number(amount) } : withdrawals.get(String(id));
   if (!paid) return {};
   const user = await api.getUser({ id: paid.userId });
+  const cautions = kind === "withdraw" ? await payoutCautions(user, api) : [];
   const effect = () => (
     <>
+      <Cautions of={cautions} />
       <Facts
         of={[
           ["Trader", <TraderLink key="user" id={paid.userId} />],
@@ -106,6 +111,8 @@ async function effectOf(
 /** What a proposal would do, who agrees, who objects, and when it can take effect. */
 export function Standing({ of: { proposal, subjects, objections: texts = [], effect } }: { of: Told }) {
   const { approvals, approvalsNeeded, objections, reason, evidence, finalAt, proposedBy, proposedAt } = proposal;
+  const { value: approvers } = useLive((api) => approversOf(approvals, api), JSON.stringify(approvals));
+  const agree = approvers ?? approvals.map(({ by }) => by);
   return (
     <>
       <p>It would {proposedWork(proposal, subjects)}.</p>
@@ -132,7 +139,7 @@ export function Standing({ of: { proposal, subjects, objections: texts = [], eff
               </bdi>
             ),
           ],
-          ["Approvals", `${approvals.length} of ${approvalsNeeded}: ${approvals.map(({ by }) => by).join(", ")}`],
+          ["Approvals", `${approvals.length} of ${approvalsNeeded}: ${agree.join(", ")}`],
           ["Objections", String(objections)],
           ["Earliest effect", <Time key="final" at={finalAt} />],
         ]}

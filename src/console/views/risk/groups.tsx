@@ -1,6 +1,6 @@
 import type { WireResult } from "../../../contract/operations.ts";
 import { decimalText, parseDecimal } from "../../../domain/decimal.ts";
-import { count, outcomeWords } from "../../format.ts";
+import { count, price as digits, outcomeWords } from "../../format.ts";
 import { CategoryLink } from "../../parts/links.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
@@ -97,6 +97,9 @@ function CostAt({ of: symbol, stated }: { of: SymbolRisk; stated: Stated }) {
 
 const STEPS = 200;
 
+/** Without the noise of binary fractions. */
+const tidy = (value: number): number => Number(value.toPrecision(12));
+
 /** A slider over every strike and somewhat further, and a field for an exact price. */
 function Price({
   of: { feed, strikes },
@@ -112,18 +115,23 @@ function Price({
   );
   const margin = (high - low) / 4 || Math.abs(low) / 4 || 1;
   const step = 10 ** Math.floor(Math.log10((high - low + 2 * margin) / STEPS));
+  const [min, max] = [Math.floor((low - margin) / step) * step, Math.ceil((high + margin) / step) * step].map(tidy);
   return (
     <span class="ways">
-      <input
-        type="range"
-        aria-label={`Price of ${feed}`}
-        aria-valuetext={price || "none supposed"}
-        min={Math.floor((low - margin) / step) * step}
-        max={Math.ceil((high + margin) / step) * step}
-        step={step}
-        value={price || (low + high) / 2}
-        onInput={({ currentTarget }) => onSuppose(String(Number(currentTarget.valueAsNumber.toPrecision(12))))}
-      />
+      <span>
+        <input
+          type="range"
+          aria-label={`Price of ${feed}`}
+          aria-valuetext={price || "none supposed"}
+          {...{ min, max, step }}
+          value={price || (low + high) / 2}
+          onInput={({ currentTarget }) => onSuppose(String(tidy(currentTarget.valueAsNumber)))}
+        />
+        <br />
+        <small>
+          {digits(min ?? 0)} to {digits(max ?? 0)}
+        </small>
+      </span>
       <input
         class="typed"
         inputMode="decimal"

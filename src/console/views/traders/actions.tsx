@@ -5,6 +5,7 @@ import { useDesk } from "../../desk.ts";
 import { exactUsd } from "../../format.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { Facts } from "../../parts/facts.tsx";
+import { Sentence } from "../../parts/time.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Refused } from "../../refused.ts";
 import { option, pmctl, pmctlAbout } from "../../terminal-line.ts";
@@ -92,7 +93,8 @@ export function TraderActions({ of: { userId: id, state } }: { of: User }) {
       <Action
         of={standing("Restrict", {
           operation: "restrictUser",
-          effect: "Trading and withdrawing stop at once. Positions and money stay as they are.",
+          effect:
+            "Trading and new withdrawals stop at once. A withdrawal that waits already is still paid if an operator approves it. Positions and money stay as they are.",
           unfit: isRestricted ? "The trader is restricted already." : undefined,
         })}
       />
@@ -112,6 +114,17 @@ type StateChange = "restrictUser" | "releaseUser";
 
 /** Without the noise of adding two numbers of at most six decimals. */
 const toMicro = (dollars: number): number => Math.round(dollars * 1e6) / 1e6;
+
+/** What speaks against paying a trader's money out. */
+export function Cautions({ of }: { of: readonly string[] }) {
+  return of.map((text) => (
+    <p key={text} class="warn">
+      <strong>
+        <Sentence of={text} />.
+      </strong>
+    </p>
+  ));
+}
 
 /** A trader's money, as dialogs show it. */
 export function Money({ of }: { of: User }) {

@@ -18,7 +18,7 @@ export function Delivery({ id, query }: { id: string; query: URLSearchParams }) 
   const close = addressOf("/webhooks", { ...Object.fromEntries(query), delivery: undefined });
   return (
     <>
-      <Section title="Delivery" live={live}>
+      <Section title="Delivery" live={live} isAsked>
         {({ eventId, type, receiver, sequence, status, attempts, createdAt, nextAttemptAt, lastAnswer, body }) => (
           <>
             <Facts

@@ -62,7 +62,7 @@ export function Received({ id, query }: { id: string; query: URLSearchParams }) 
   }, id);
   return (
     <>
-      <Section title="Inbound delivery" live={live}>
+      <Section title="Inbound delivery" live={live} isAsked>
         {({ receivedAt, event, outcome, body, entry }) => (
           <>
             <Facts

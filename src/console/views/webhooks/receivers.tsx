@@ -1,3 +1,4 @@
+import { isFailing } from "../../../client/inbox/waiting.ts";
 import type { WireResult } from "../../../contract/operations.ts";
 import { counted } from "../../../domain/text.ts";
 import { useDesk } from "../../desk.ts";
@@ -21,12 +22,14 @@ export function Receivers({ of }: { of: readonly Receiver[] }) {
         { title: "Receiver", cell: ({ name }) => <bdi>{name}</bdi> },
         {
           title: "State",
-          cell: ({ enabled, disabledAt }) =>
-            enabled ? (
+          cell: (receiver) =>
+            isFailing(receiver) ? (
+              <span class="bad">failing: its last {receiver.failures} attempts</span>
+            ) : receiver.enabled ? (
               <span class="good">on</span>
             ) : (
               <span class="bad">
-                off since <Time at={disabledAt} />: it answered 410
+                off since <Time at={receiver.disabledAt} />: it answered 410
               </span>
             ),
         },
