@@ -52,10 +52,11 @@ export const QUESTIONS = {
   withdrawals: {
     kinds: ["withdrawal"],
     async ask({ api }, { tenant }) {
-      const proposed = new Set(
-        (await pendingProposals(api)).map(({ kind, request }) => kind === "withdraw" && request.id),
-      );
-      const pending = await everyPage((page) => api.listWithdrawals({ status: "pending", ...page }));
+      const [proposals, pending] = await Promise.all([
+        pendingProposals(api),
+        everyPage((page) => api.listWithdrawals({ status: "pending", ...page })),
+      ]);
+      const proposed = new Set(proposals.map(({ kind, request }) => kind === "withdraw" && request.id));
       return waitingWithdrawals(
         tenant,
         pending.filter(({ withdrawalId }) => !proposed.has(withdrawalId)),
