@@ -89,22 +89,25 @@ interface DecideWithdrawal {
   approve: boolean;
   /** Who decides; named by the rejection of a proposal to approve it. */
   by?: string | undefined;
+  /** Whether the owner must be restricted; undefined for either. */
+  expectRestricted?: boolean | undefined;
 }
 
 /**
  * Sends the money out, or gives it back. A repeated decision changes nothing, so that a caller can retry after a lost answer.
  * `traderId` is the withdrawal's owner, who never changes: the caller looks the owner up to name the accounts to load.
- * @throws Fault WITHDRAWAL_DECIDED if the opposite was decided before
+ * @throws Fault WITHDRAWAL_DECIDED if the opposite was decided before, EXPECTATION_NOT_MET
  */
 const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
-  needs: ({ id, traderId }) => [
+  needs: ({ id, traderId, expectRestricted }) => [
+    ...(expectRestricted === undefined ? [] : [need("trader", traderId)]),
     need("withdrawal", id),
     waitingNeed(withdrawalSubject(id)),
     need("account", walletOf(traderId)),
     need("account", pendingOf(traderId)),
     need("account", WITHDRAWN),
   ],
-  decide(draft, { id, traderId: owner, approve, by }, now) {
+  decide(draft, { id, traderId: owner, approve, by, expectRestricted }, now) {
     const withdrawal = draft.get("withdrawal", id);
     if (!withdrawal) throw new Fault("NOT_FOUND", "Withdrawal not found");
     const { traderId, amountMicro } = withdrawal;
@@ -113,6 +116,7 @@ const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
     if (withdrawal.status === status) return withdrawal;
     if (withdrawal.status !== "pending")
       throw new Fault("WITHDRAWAL_DECIDED", `Withdrawal is ${withdrawal.status} already`);
+    if (expectRestricted !== undefined) requireStanding(draft, traderId, expectRestricted);
     draft.transfer(pendingOf(traderId), approve ? WITHDRAWN : walletOf(traderId), amountMicro);
     const decided: Withdrawal = { ...withdrawal, status, decidedAt: now };
     draft.put("withdrawal", id, decided);
@@ -122,6 +126,16 @@ const decideNow: CommandKind<DecideWithdrawal, Withdrawal> = {
     return decided;
   },
 };
+
+/** Checked in the commit that pays, so that no restriction can come between what a person saw and the payment. */
+function requireStanding(draft: Draft, traderId: string, limit: boolean): void {
+  const value = draft.get("trader", traderId)?.restricted ?? false;
+  if (value === limit) return;
+  const standing = value ? "restricted, which was not expected" : "not restricted, as was expected";
+  throw new Fault("EXPECTATION_NOT_MET", `The user is ${standing}: nothing was paid`, {
+    detail: { field: "expectRestricted", limit, value },
+  });
+}
 
 export const decideWithdrawal = governed(decideNow, {
   kind: "withdraw",

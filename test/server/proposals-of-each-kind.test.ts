@@ -136,7 +136,10 @@ describe.each([
     await office.tenant.deposit("usr_w", 100);
     const asked = (amount: number) => office.user("usr_w").requestWithdrawal({ amount });
     const small = await asked(10);
-    expect(await api().approveWithdrawal({ id: small.withdrawalId })).toMatchObject({ status: "approved" });
+    const isRestricted = { id: small.withdrawalId, expectRestricted: true };
+    expect(await code(api().approveWithdrawal(isRestricted))).toBe("EXPECTATION_NOT_MET");
+    const isFree = { ...isRestricted, expectRestricted: false };
+    expect(await api().approveWithdrawal(isFree)).toMatchObject({ status: "approved" });
     const [first, second] = [await asked(20), await asked(30)];
     const { proposalId } = await proposed(api().approveWithdrawal({ id: first.withdrawalId }));
     expect(await code(eve().approveWithdrawal({ id: first.withdrawalId }))).toBe("PROPOSAL_PENDING");
@@ -144,8 +147,15 @@ describe.each([
     expect(items.map(({ amount }) => amount)).toEqual([30, 20]);
     expect(await eve().rejectWithdrawal({ id: first.withdrawalId })).toMatchObject({ status: "rejected" });
     expect(await api().getProposal({ id: proposalId })).toMatchObject({ status: "rejected", decidedBy: "admin:eve" });
-    const other = await proposed(api().approveWithdrawal({ id: second.withdrawalId }));
-    expect(await eve().approveProposal({ id: other.proposalId })).toMatchObject({
+    // Each who agrees says what they see.
+    const { proposalId: id, ...other } = await proposed(
+      api().approveWithdrawal({ id: second.withdrawalId, expectRestricted: false }),
+    );
+    expect(other.request).not.toHaveProperty("expectRestricted");
+    await api().restrictUser({ id: "usr_w" });
+    expect(await code(eve().approveProposal({ id, expectRestricted: false }))).toBe("EXPECTATION_NOT_MET");
+    expect((await api().getProposal({ id })).approvals).toHaveLength(1);
+    expect(await eve().approveProposal({ id, expectRestricted: true })).toMatchObject({
       ...{ kind: "withdraw", status: "executed", result: { status: "approved", amount: 30 } },
     });
   });

@@ -13,7 +13,7 @@ import {
   UsdAmount,
   UserId,
 } from "../scalars.ts";
-import { orProposal } from "./ends/proposals.ts";
+import { ExpectRestricted, orProposal } from "./ends/proposals.ts";
 
 export const Wallet = z
   .object({
@@ -109,9 +109,9 @@ export const walletOperations = {
   approveWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/approve",
     summary: "Approve a pending withdrawal; the money leaves the ledger.",
-    input: WithdrawalRef,
+    input: WithdrawalRef.extend({ expectRestricted: ExpectRestricted }),
     output: orProposal(Withdrawal),
-    refusals: ["WITHDRAWAL_DECIDED", "PROPOSAL_PENDING"],
+    refusals: ["WITHDRAWAL_DECIDED", "PROPOSAL_PENDING", "EXPECTATION_NOT_MET"],
   }),
   rejectWithdrawal: operatorChange("funds", {
     path: "/v1/withdrawals/:id/reject",

@@ -71,11 +71,11 @@ async function requireProposal({ pool }: ServiceContext, id: string, caller?: Ca
 async function decide(
   context: ServiceContext,
   operation: "approveProposal" | "executeProposal",
-  { id: proposalId, expectReceivablesUsd }: Input<"approveProposal">,
+  { id: proposalId, expectReceivablesUsd: expectReceivablesMicro, expectRestricted }: Input<"approveProposal">,
   caller: Caller,
 ) {
   const proposal = await requireProposal(context, proposalId, caller);
-  const { work, answer } = await remake(context, proposal, caller, expectReceivablesUsd);
+  const { work, answer } = await remake(context, proposal, caller, { expectReceivablesMicro, expectRestricted });
   const command = { type: operation, proposalId, by: caller.actor, work } as const;
   return submit(context, operation, command, caller, shownWith(answer), ({ proposal }) => proposalView(proposal));
 }

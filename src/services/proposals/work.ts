@@ -20,17 +20,24 @@ export interface Remade {
   answer: (result: unknown) => Json;
 }
 
+/** What its caller saw that a proposal's work would do; anything else is refused. */
+export interface Seen {
+  /** What users come to owe by a correction. */
+  expectReceivablesMicro?: bigint | undefined;
+  /** Whether the user of a withdrawal is restricted. */
+  expectRestricted?: boolean | undefined;
+}
+
 /**
  * Makes the command of a proposal again from its request. Its scopes were checked when it was proposed; those for a key
  * are checked again, since who executes it learns the value.
  * @param caller who executes it
- * @param expectReceivablesMicro what users come to owe by a correction as the caller saw it; undefined for any sum
  */
 export async function remake(
   context: ServiceContext,
   proposal: Proposal,
   caller: Caller,
-  expectReceivablesMicro?: bigint,
+  seen: Seen = {},
 ): Promise<Remade> {
   const { operation, oracle, policyTtlMs: ttlMs, ...input } = JSON.parse(proposal.request) as { [field: string]: Json };
   const id = operation as GovernedId;
@@ -38,13 +45,12 @@ export async function remake(
   const policyTtlMs = typeof ttlMs === "number" ? ttlMs : undefined;
   const scopes = proposal.kind === "key" ? caller.scopes : undefined;
   const maker = { ...caller, scopes, ifMatch: undefined, policyTtlMs };
-  const asked = { id, input, oracle, proposal, expectReceivablesMicro };
-  const { command, ...rest } = await preparedFor(context, asked, maker);
+  const { command, ...rest } = await preparedFor(context, { id, input, oracle, proposal, seen }, maker);
   const made = { command, ...rest } as Prepared<GovernedId, Command<"settleMarket">>;
   return {
     work: {
       ...(workOf(made.command, proposal.request, keptOf(id, made)) as Work),
-      isBound: expectReceivablesMicro !== undefined,
+      isBound: Object.values(seen).some((each) => each !== undefined),
     },
     answer: (result) =>
       JSON.parse(JSON.stringify(encodeResult(id, made.answer(result as never) as Result<GovernedId>))) as Json,
@@ -57,10 +63,10 @@ interface Asked {
   /** Of the oracle's own proposal. */
   oracle: Json | undefined;
   proposal: Proposal;
-  expectReceivablesMicro: bigint | undefined;
+  seen: Seen;
 }
 
-async function preparedFor(context: ServiceContext, { id, input, oracle, proposal, ...seen }: Asked, caller: Caller) {
+async function preparedFor(context: ServiceContext, { id, input, oracle, proposal, seen }: Asked, caller: Caller) {
   const decoded = <Id extends OperationId>(each: Id) => decodeInput(each, input) as Input<Id>;
   switch (id) {
     case "settleMarket": {
@@ -73,10 +79,17 @@ async function preparedFor(context: ServiceContext, { id, input, oracle, proposa
     case "correctMarket": {
       const correction = preparedCorrection(decoded("correctMarket"));
       const proposed = { at: proposal.proposedAt, finalAt: proposal.finalAt };
-      return { ...correction, command: { ...correction.command, ...seen, proposed } };
+      return {
+        ...correction,
+        command: { ...correction.command, expectReceivablesMicro: seen.expectReceivablesMicro, proposed },
+      };
     }
     case "approveWithdrawal":
-      return preparedApproval(context, decoded("approveWithdrawal"), caller);
+      return preparedApproval(
+        context,
+        { ...decoded("approveWithdrawal"), expectRestricted: seen.expectRestricted },
+        caller,
+      );
     case "creditWallet":
       return preparedCredit(context, decoded("creditWallet"));
     case "updatePolicy":

@@ -59,8 +59,12 @@ export function walletHandlers(context: ServiceContext) {
         withdrawalView,
       ),
     listWithdrawals: (input) => withdrawals(context, input),
-    approveWithdrawal: async (input, caller) =>
-      submitGoverned(context, "approveWithdrawal", input, await preparedApproval(context, input, caller), caller),
+    approveWithdrawal: async (input, caller) => {
+      // A proposal does not keep what its proposer saw: each who agrees says what they see.
+      const { expectRestricted: _, ...request } = input;
+      const approval = await preparedApproval(context, input, caller);
+      return submitGoverned(context, "approveWithdrawal", request, approval, caller);
+    },
     rejectWithdrawal: (input, caller) => rejectWithdrawal(context, input, caller),
     creditWallet: (input, caller) => creditWallet(context, input, caller),
     debitWallet: (input, caller) => debitWallet(context, input, caller),
@@ -87,9 +91,13 @@ async function decisionOf({ pool }: ServiceContext, id: string, approve: boolean
   return { type: "decideWithdrawal", id, traderId, approve, by } as const;
 }
 
-export async function preparedApproval(context: ServiceContext, { id }: Input<"approveWithdrawal">, caller: Caller) {
+export async function preparedApproval(
+  context: ServiceContext,
+  { id, expectRestricted }: Input<"approveWithdrawal">,
+  caller: Caller,
+) {
   return prepared<"approveWithdrawal", Command<"decideWithdrawal">>({
-    command: await decisionOf(context, id, true, caller.actor),
+    command: { ...(await decisionOf(context, id, true, caller.actor)), expectRestricted },
     answer: withdrawalView,
   });
 }

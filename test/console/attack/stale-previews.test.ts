@@ -18,6 +18,7 @@ const user = (id = "usr_1") => localApi(tenant.services.handlers, { actor: `user
 let opened: ConsolePage;
 let page: Page;
 let withdrawal: string;
+let other: string;
 let proposal: string;
 
 beforeAll(async () => {
@@ -27,6 +28,8 @@ beforeAll(async () => {
   await openHeld(tenant, "mkt_owed", "mkt_owed", "usr_2");
   for (const marketId of ["mkt_correct", "mkt_owed"]) await second().settleMarket({ marketId, outcome: "yes" });
   withdrawal = (await user().requestWithdrawal({ amount: 20 })).withdrawalId;
+  await tenant.deposit("usr_3", 5);
+  other = (await user("usr_3").requestWithdrawal({ amount: 5 })).withdrawalId;
   const proposed = await second().creditWallet({ id: "usr_1", amount: 200, reason: "large" });
   proposal = (proposed as unknown as { proposalId: string }).proposalId;
   opened = await openConsole(tenant);
@@ -87,6 +90,12 @@ const ACTIONS: Readonly<Record<string, () => Meanwhile>> = {
     button: () => rowOf(page, withdrawal).getByRole("button", { name: "Approve" }),
     change: () => second().rejectWithdrawal({ id: withdrawal }),
     refusal: /rejected|pending/,
+  }),
+  "approve a withdrawal of a user who is restricted meanwhile": () => ({
+    path: "/funds",
+    button: () => rowOf(page, other).getByRole("button", { name: "Approve" }),
+    change: () => second().restrictUser({ id: "usr_3" }),
+    refusal: /is restricted, which was not expected/,
   }),
   "approve a proposal": () => ({
     path: "/",

@@ -83,7 +83,6 @@ export function Decide({
   const { tenant } = useDesk().session;
   const decision = (
     label: "Approve" | "Reject",
-    operation: "approveWithdrawal" | "rejectWithdrawal",
     effect: string,
   ): ActionOf<{ user: WireResult<"getUser">; cautions: readonly string[]; terms: Terms | null }> => ({
     label,
@@ -105,7 +104,10 @@ export function Decide({
         {shown && <Money of={shown.user} />}
       </>
     ),
-    run: (api) => api[operation]({ id }),
+    run: (api, shown) =>
+      label === "Approve"
+        ? api.approveWithdrawal({ id, expectRestricted: shown && shown.user.state === "restricted" })
+        : api.rejectWithdrawal({ id }),
     line: (_, reason) => pmctl(tenant, "funding", label.toLowerCase(), id, ...option("reason", reason)),
     done: (result) => {
       const { status, proposalId } = result as Withdrawal & { proposalId?: string };
@@ -117,15 +119,9 @@ export function Decide({
   return (
     <span class="ways">
       <Action
-        of={decision(
-          "Approve",
-          "approveWithdrawal",
-          `${exactUsd(amount)} leave the ledger for good: pay them to ${isolated(userId)}.`,
-        )}
+        of={decision("Approve", `${exactUsd(amount)} leave the ledger for good: pay them to ${isolated(userId)}.`)}
       />
-      <Action
-        of={decision("Reject", "rejectWithdrawal", `${exactUsd(amount)} return to the wallet of ${isolated(userId)}.`)}
-      />
+      <Action of={decision("Reject", `${exactUsd(amount)} return to the wallet of ${isolated(userId)}.`)} />
     </span>
   );
 }

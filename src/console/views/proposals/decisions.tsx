@@ -6,7 +6,7 @@ import { wallClockMs } from "../../../domain/time/clock.ts";
 import { useDesk } from "../../desk.ts";
 import { Action, type ActionOf } from "../../parts/action.tsx";
 import { option, pmctl } from "../../terminal-line.ts";
-import { type Proposal, Standing, type Told, tellProposal } from "./proposed.tsx";
+import { type Proposal, type Seen, Standing, type Told, tellProposal } from "./proposed.tsx";
 
 /** The buttons that decide a pending proposal. @param subjects what it is about, as far as it is known */
 export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?: Partial<Subjects> }) {
@@ -16,11 +16,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
   const decision = (
     label: string,
     verb: "approve" | "reject" | "execute",
-    run: (
-      api: Api,
-      reason: string,
-      seen: { id: string; expectReceivablesUsd?: number | undefined },
-    ) => Promise<unknown>,
+    run: (api: Api, reason: string, seen: Seen) => Promise<unknown>,
     afterwards: string,
   ): ActionOf<Told> => ({
     label,
@@ -29,7 +25,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
     scope: PROPOSAL_SCOPES[kind],
     preview: async (api) => tellProposal(await api.getProposal({ id }), api),
     explain: (shown) => <Standing of={shown ?? { proposal }} />,
-    run: (api, shown, _values, reason) => run(api, reason, { id, expectReceivablesUsd: shown?.receivablesUsd }),
+    run: (api, shown, _values, reason) => run(api, reason, shown?.seen ?? {}),
     line: (_values, reason) => pmctl(tenant, "proposal", verb, id, ...option("reason", reason)),
     done: (result) => {
       const { status } = result as Proposal;
@@ -42,7 +38,7 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
       {waitsFor === "approval" && (
         <Action
           of={{
-            ...decision("Approve", "approve", (api, _, seen) => api.approveProposal(seen), "Approved"),
+            ...decision("Approve", "approve", (api, _, seen) => api.approveProposal({ id, ...seen }), "Approved"),
             unfit: proposal.approvals.some(({ by }) => by === actor)
               ? "You agree already. An approver is another actor."
               : undefined,
@@ -50,7 +46,9 @@ export function Decisions({ of: proposal, subjects }: { of: Proposal; subjects?:
         />
       )}
       {(waitsFor === "hand" || waitsFor === "overdue") && (
-        <Action of={decision("Execute", "execute", (api, _, seen) => api.executeProposal(seen), "Executed")} />
+        <Action
+          of={decision("Execute", "execute", (api, _, seen) => api.executeProposal({ id, ...seen }), "Executed")}
+        />
       )}
       <Action of={decision("Reject", "reject", (api, reason) => api.rejectProposal({ id, reason }), "Rejected")} />
     </span>

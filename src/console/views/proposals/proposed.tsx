@@ -3,7 +3,7 @@ import { approversOf } from "../../../client/inbox/approvers.ts";
 import { objectionsTo } from "../../../client/inbox/objections.ts";
 import { proposedWork, type Subjects, subjectsOf } from "../../../client/inbox/proposed.ts";
 import { payoutCautions } from "../../../client/payout-cautions.ts";
-import type { Api, WireResult } from "../../../contract/operations.ts";
+import type { Api, WireInput, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Facts } from "../../parts/facts.tsx";
@@ -24,9 +24,12 @@ export interface Told {
   objections?: readonly string[];
   /** Draws what it would pay or change as things stand. */
   effect?: () => ComponentChildren;
-  /** What users would come to owe by a correction. */
-  receivablesUsd?: number;
+  /** What of it a decision is bound to. */
+  seen?: Seen;
 }
+
+/** What users come to owe by a correction, and whether the user whom a withdrawal pays is restricted. */
+export type Seen = Pick<WireInput<"approveProposal">, "expectReceivablesUsd" | "expectRestricted">;
 
 /** Reads all that a proposal rests on. */
 export async function tellProposal(proposal: Proposal, api: Api): Promise<Told> {
@@ -53,7 +56,7 @@ async function effectOf(
   { kind, marketId, outcome, request }: Proposal,
   { questions, withdrawals }: Subjects,
   api: Api,
-): Promise<Pick<Told, "effect" | "receivablesUsd">> {
+): Promise<Pick<Told, "effect" | "seen">> {
   const { id, amount, operation: _, maxTreasuryUsd: most, ...rest } = request;
   if (marketId !== null && outcome !== null) {
     const ref = { id: marketId, outcome: outcomeFlag(outcome) };
@@ -71,7 +74,7 @@ async function effectOf(
         {moved}
       </>
     );
-    return { effect, ...(changed && { receivablesUsd: changed.receivablesUsd }) };
+    return { effect, ...(changed && { seen: { expectReceivablesUsd: changed.receivablesUsd } }) };
   }
   if (kind === "loosen") {
     const planned = await readProposed(api, { kind, request });
@@ -105,7 +108,7 @@ async function effectOf(
       <Money of={user} />
     </>
   );
-  return { effect };
+  return { effect, ...(kind === "withdraw" && { seen: { expectRestricted: user.state === "restricted" } }) };
 }
 
 /** What a proposal would do, who agrees, who objects, and when it can take effect. */

@@ -65,10 +65,15 @@ const ProposalFilter = z.object({
   ...paging,
 });
 const ProposalRef = z.object({ id: ProposalId });
+export const ExpectRestricted = z
+  .boolean()
+  .optional()
+  .describe("Only if the user of the withdrawal is restricted, or with false only if not.");
 const Agreement = ProposalRef.extend({
   expectReceivablesUsd: UsdTotal.optional().describe(
     "Only if users come to owe exactly this much by the proposed correction, where this executes it.",
   ),
+  expectRestricted: ExpectRestricted,
 });
 const MarketRef = z.object({ id: MarketId });
 
