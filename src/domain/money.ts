@@ -74,6 +74,11 @@ export function roundPrice(price: number): number {
   return Math.round(price * 1e6) / 1e6;
 }
 
+/** The sum of dollars as the interface states them, without the noise of adding doubles. */
+export function sumOf(...dollars: number[]): number {
+  return roundPrice(dollars.reduce((sum, each) => sum + each, 0));
+}
+
 /** The price per share with six decimals. Prices are below one, so the rounding of the double quotient never shows. */
 export function averagePrice(paidMicro: bigint, sharesMicro: bigint): number {
   return sharesMicro === 0n ? 0 : roundPrice(Number(paidMicro) / Number(sharesMicro));

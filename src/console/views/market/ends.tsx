@@ -1,6 +1,6 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
-import { roundPrice } from "../../../domain/money.ts";
+import { sumOf } from "../../../domain/money.ts";
 import { isProposal } from "../../../domain/policy/proposal.ts";
 import { counted } from "../../../domain/text.ts";
 import { count, ended, outcomeWords, percent, usd } from "../../format.ts";
@@ -189,9 +189,6 @@ function End({ of: shown }: { of: Preview }) {
     </>
   );
 }
-
-/** Without the noise of adding numbers of at most six decimals. */
-export const sumOf = (...dollars: number[]): number => roundPrice(dollars.reduce((sum, each) => sum + each, 0));
 
 /** What an end pays. */
 export function Payment({ of: shown }: { of: Preview }) {

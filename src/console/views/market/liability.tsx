@@ -1,11 +1,12 @@
 import type { Api, WireResult } from "../../../contract/operations.ts";
 import { outcomeFlag } from "../../../domain/market/outcome.ts";
+import { sumOf } from "../../../domain/money.ts";
 import { count, outcomeWords } from "../../format.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { Table } from "../../parts/table.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import type { Proposal } from "../proposals/proposed.tsx";
-import { Largest, sumOf } from "./ends.tsx";
+import { Largest } from "./ends.tsx";
 
 type Preview = WireResult<"previewSettlement">;
 

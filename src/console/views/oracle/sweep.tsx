@@ -1,5 +1,6 @@
 import { everyPage } from "../../../client/pages.ts";
 import type { Api, WireResult } from "../../../contract/operations.ts";
+import { sumOf } from "../../../domain/money.ts";
 import { counted } from "../../../domain/text.ts";
 import { exactUsd } from "../../format.ts";
 import type { ActionOf } from "../../parts/action.tsx";
@@ -53,12 +54,12 @@ async function dueMarkets(api: Api): Promise<readonly Risk[]> {
 const most = ({ yesPayout, noPayout }: Risk): number => Math.max(yesPayout, noPayout);
 
 function Due({ of }: { of: readonly Risk[] }) {
-  const total = Math.round(of.reduce((sum, each) => sum + most(each), 0) * 1e6) / 1e6;
   return (
     <>
       {of.length > 0 && (
         <p class="warn">
-          {counted(of.length, "market is due and pays", "markets are due and pay")} at most {exactUsd(total)} in all.
+          {counted(of.length, "market is due and pays", "markets are due and pay")} at most{" "}
+          {exactUsd(sumOf(...of.map(most)))} in all.
         </p>
       )}
       <Table

@@ -1,4 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
+import { sumOf } from "../../../domain/money.ts";
 import { useDesk } from "../../desk.ts";
 import { count, outcomeWords, percent, usd } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
@@ -8,7 +9,6 @@ import { Terminal } from "../../parts/terminal.tsx";
 import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
 import { pmctlAbout } from "../../terminal-line.ts";
-import { sumOf } from "../market/ends.tsx";
 
 type Portfolio = WireResult<"getUserPortfolio">;
 

@@ -1,4 +1,5 @@
 import type { WireResult } from "../../../contract/operations.ts";
+import { sumOf } from "../../../domain/money.ts";
 import { useDesk } from "../../desk.ts";
 import { outcomeWords } from "../../format.ts";
 import { useLive } from "../../live/use-live.ts";
@@ -12,7 +13,6 @@ import { Usd } from "../../parts/usd.tsx";
 import { Section } from "../../parts/view.tsx";
 import { addressOf } from "../../router.ts";
 import { pmctlAbout } from "../../terminal-line.ts";
-import { sumOf } from "../market/ends.tsx";
 
 type Entry = WireResult<"listUserStatement">["items"][number];
 
